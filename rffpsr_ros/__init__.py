@@ -1,0 +1,1 @@
+"""Learn how a robot responds to commands from its recorded topics, and predict its future live."""

@@ -1,0 +1,1 @@
+"""Recorded runs: trajectories, and bags read from and written to disk."""

@@ -1,0 +1,119 @@
+"""A recorded run: what the robot was told and what it then showed, on one regular grid of ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rffpsr_ros.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Trajectory:
+    """One uninterrupted run of T ticks.
+
+    Action ``actions[k]`` is in force during tick k and ``observations[k]`` is what is seen at the
+    tick's end, so ``actions[k]`` acts before ``observations[k]`` is seen, as in the paper.
+
+    Attributes
+    ----------
+    observations
+        (T, d_o) float64, read-only; NaN where an observation is missing.
+    actions
+        (T, d_a) float64, read-only, finite.
+    period
+        Seconds per tick.
+    observation_names, action_names
+        One name per column.
+    label
+        Where the run came from, for messages to the user; empty if unknown.
+    """
+
+    observations: Array
+    actions: Array
+    period: float
+    observation_names: tuple[str, ...] = field(default=())
+    action_names: tuple[str, ...] = field(default=())
+    label: str = ""
+
+    def __init__(
+        self,
+        observations: ArrayLike,
+        actions: ArrayLike,
+        period: float = 1.0,
+        observation_names: Sequence[str] = (),
+        action_names: Sequence[str] = (),
+        label: str = "",
+    ) -> None:
+        """Copy and check the arrays; a vector of length T counts as one column.
+
+        Raises
+        ------
+        InputError
+            If lengths differ, the period is not positive, an action is not finite, an observation
+            is infinite, or the names do not fit the columns.
+        """
+        observed = _as_columns(observations, "observations")
+        acted = _as_columns(actions, "actions")
+        if len(observed) != len(acted):
+            raise InputError(
+                f"observations have {len(observed)} rows and actions {len(acted)};"
+                " both need one row per tick"
+            )
+        if not (np.isfinite(period) and period > 0):
+            raise InputError(f"period is {period}; it must be a positive number of seconds")
+        set_field = object.__setattr__
+        set_field(self, "observations", observed)
+        set_field(self, "actions", acted)
+        set_field(self, "period", float(period))
+        set_field(
+            self, "observation_names", _names(observation_names, observed, "observation")
+        )
+        set_field(self, "action_names", _names(action_names, acted, "action"))
+        set_field(self, "label", label)
+        _refuse(np.isinf(observed), self.observation_names, "observation", "infinite")
+        _refuse(~np.isfinite(acted), self.action_names, "action", "not finite")
+
+    def __len__(self) -> int:
+        """Return the number of ticks T."""
+        return len(self.observations)
+
+    def slice(self, start: int, stop: int) -> Trajectory:
+        """Return ticks ``start`` to ``stop`` (half-open) as a trajectory of its own."""
+        return Trajectory(
+            self.observations[start:stop],
+            self.actions[start:stop],
+            self.period,
+            self.observation_names,
+            self.action_names,
+            self.label,
+        )
+
+
+def _as_columns(values: ArrayLike, what: str) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InputError(f"{what} have shape {array.shape}; they must be (ticks, columns)")
+    array.setflags(write=False)
+    return array
+
+
+def _names(names: Sequence[str], columns: Array, what: str) -> tuple[str, ...]:
+    if not names:
+        return tuple(f"{what}[{i}]" for i in range(columns.shape[1]))
+    if len(names) != columns.shape[1]:
+        raise InputError(f"{len(names)} {what} names were given for {columns.shape[1]} columns")
+    return tuple(names)
+
+
+def _refuse(bad: NDArray[np.bool_], names: tuple[str, ...], what: str, fault: str) -> None:
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise InputError(f"{what} '{names[column]}' is {fault} at tick {row}")

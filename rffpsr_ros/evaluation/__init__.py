@@ -1,0 +1,1 @@
+"""How good a model is: errors by horizon, comparisons and their reports."""

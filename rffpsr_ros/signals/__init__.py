@@ -1,0 +1,1 @@
+"""Messages to vectors: field paths, the channel configuration and the sampler."""

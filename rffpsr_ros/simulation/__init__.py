@@ -1,0 +1,1 @@
+"""Systems and excitation signals as plain functions."""
