@@ -1,0 +1,145 @@
+"""The way of the data is the way of the imports: from the ground up, never down again."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+PACKAGE = CHECKOUT / "rffpsr_ros"
+MODULES = {
+    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+# From the ground up; the longest prefix that fits decides. A module imports its own floor and
+# those below. The package itself offers names of every floor, so only the top may import it.
+FLOORS = {
+    "rffpsr_ros.errors": 0,
+    "rffpsr_ros.signals": 1,
+    "rffpsr_ros.episodes": 1,
+    "rffpsr_ros.models.predictive_model": 1,
+    "rffpsr_ros.learning": 2,
+    "rffpsr_ros.models": 3,
+    "rffpsr_ros.evaluation": 4,
+    "rffpsr_ros.simulation": 4,
+    "rffpsr_ros": 5,
+    "rffpsr_ros.cli": 5,
+    "rffpsr_ros.nodes": 5,
+}
+NUMERICAL = {"numpy", "scipy"}
+DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
+ROS = (
+    {"rclpy", "rcl_interfaces", "lifecycle_msgs", "builtin_interfaces"}
+    | {
+        f"{topic}_msgs"
+        for topic in (
+            *("diagnostic", "geometry", "nav", "rosgraph", "sensor", "std", "trajectory"),
+            *("launch", "unique_identifier"),
+        )
+    }
+    | {"std_srvs"}
+)
+
+LINES_OF_A_FILE = 350
+
+
+def floor(module: str) -> int:
+    while module not in FLOORS:
+        module = module.rpartition(".")[0]
+    return FLOORS[module]
+
+
+def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
+    """Yield every imported module, its line, and whether merely importing the file imports it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside_functions = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        at_once = id(node) not in inside_functions
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno, at_once
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            assert node.module is not None
+            for alias in node.names:
+                if (node.module, alias.name) == ("rffpsr_ros", "__version__"):
+                    continue
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else node.module, node.lineno, at_once
+
+
+def third_parties(path: Path) -> Iterator[tuple[str, int, bool]]:
+    for name, line, at_once in imports(path):
+        root = name.partition(".")[0]
+        if root not in sys.stdlib_module_names and root != "rffpsr_ros":
+            yield root, line, at_once
+
+
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+@every_module
+def test_no_import_goes_up(module: str) -> None:
+    up = [
+        f"line {line}: {imported}"
+        for imported, line, _ in imports(MODULES[module])
+        if imported.partition(".")[0] == "rffpsr_ros" and floor(imported) > floor(module)
+    ]
+    assert not up
+
+
+@every_module
+def test_third_parties_are_those_of_its_floor(module: str) -> None:
+    allowed_at_once = set(DEPENDENCIES)
+    allowed_lazily = DEPENDENCIES | {"matplotlib"}
+    if module.startswith(("rffpsr_ros.learning", "rffpsr_ros.models")):
+        allowed_at_once = allowed_lazily = NUMERICAL
+    elif module.startswith("rffpsr_ros.nodes"):
+        allowed_at_once = allowed_at_once | ROS
+        allowed_lazily = allowed_lazily | ROS
+    strangers = [
+        f"line {line}: {root}"
+        for root, line, at_once in third_parties(MODULES[module])
+        if root not in (allowed_at_once if at_once else allowed_lazily)
+    ]
+    assert not strangers
+
+
+@every_module
+def test_module_says_what_it_is(module: str) -> None:
+    assert ast.get_docstring(ast.parse(MODULES[module].read_text(encoding="utf-8")))
+
+
+@every_module
+def test_file_is_short_enough_to_hold_one_idea(module: str) -> None:
+    assert len(MODULES[module].read_text(encoding="utf-8").splitlines()) <= LINES_OF_A_FILE
+
+
+def test_every_folder_of_modules_is_a_package() -> None:
+    folders = {path.parent for path in MODULES.values()}
+    assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_the_walk_sees_imports_in_every_form(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.py"
+    sample.write_text(
+        "import numpy as np, rclpy.node\n"
+        "from rffpsr_ros import errors, __version__\n"
+        "def lazy():\n"
+        "    from rffpsr_ros.models.predictive_model import PredictiveModel\n"
+    )
+    assert list(imports(sample)) == [
+        ("numpy", 1, True),
+        ("rclpy.node", 1, True),
+        ("rffpsr_ros.errors", 2, True),
+        ("rffpsr_ros.models.predictive_model", 4, False),
+    ]
+    assert floor("rffpsr_ros.models.rff_psr") > floor("rffpsr_ros.models.predictive_model")
