@@ -1,0 +1,48 @@
+"""Small array operations that several parts of the method share, and the types they use."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+"""An array of floats; float64 unless a caller chose float32 for speed."""
+
+
+def khatri_rao(left: Array, right: Array) -> Array:
+    """Return the row-wise Kronecker product (N, m n) of (N, m) and (N, n); right index fastest."""
+    return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+def symmetric_half(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return row and column indices of the upper triangle of a (size, size) matrix."""
+    return np.triu_indices(size)
+
+
+def symmetric_products(vectors: Array) -> Array:
+    """Return the distinct products x_i x_j, i <= j, of (N, m) as (N, m (m + 1) / 2).
+
+    Products of a vector with itself are symmetric; carrying both halves would leave directions
+    that no datum ever shows, in which regression weights are arbitrary.
+    """
+    rows, columns = symmetric_half(vectors.shape[-1])
+    return vectors[..., rows] * vectors[..., columns]
+
+
+def unpack_symmetric(half: Array, size: int) -> Array:
+    """Return the symmetric matrices (..., size, size) with the given upper triangles."""
+    rows, columns = symmetric_half(size)
+    matrices = np.empty((*half.shape[:-1], size, size), dtype=half.dtype)
+    matrices[..., rows, columns] = half
+    matrices[..., columns, rows] = half
+    return matrices
+
+
+def pack_symmetric_gradient(gradient: Array) -> Array:
+    """Return the gradient with respect to the upper triangle, given that of the full matrix."""
+    rows, columns = symmetric_half(gradient.shape[-1])
+    half = gradient[..., rows, columns] + gradient[..., columns, rows]
+    half[..., rows == columns] *= 0.5
+    return half

@@ -1,0 +1,79 @@
+"""Random Fourier features of the Gaussian kernel, projected onto their principal directions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import Array
+
+MEDIAN_POINTS = 1000
+"""Points that the median trick looks at; more change the bandwidth by less than a percent."""
+
+
+def median_distance(points: Array, generator: np.random.Generator) -> float:
+    """Return the median Euclidean distance between rows (N, d): the median trick.
+
+    At most `MEDIAN_POINTS` rows, drawn without replacement, are compared.
+    """
+    if len(points) > MEDIAN_POINTS:
+        points = points[generator.choice(len(points), MEDIAN_POINTS, replace=False)]
+    squares = np.sum(points**2, axis=1)
+    squared = squares[:, None] + squares - 2 * points @ points.T
+    pairs = squared[np.triu_indices(len(points), 1)]
+    return float(np.sqrt(np.median(np.maximum(pairs, 0))))
+
+
+def draw_frequencies(
+    size: int, count: int, bandwidth: float, generator: np.random.Generator
+) -> Array:
+    """Return ``count`` frequencies (count, size) of the Gaussian kernel with this bandwidth."""
+    return generator.standard_normal((count, size)) / bandwidth
+
+
+def random_fourier_features(points: Array, frequencies: Array) -> Array:
+    """Return [cos V x, sin V x] / sqrt(D), (..., 2 D), of points (..., d); Rahimi and Recht 2007.
+
+    Inner products approach exp(-|x - y|^2 / (2 bandwidth^2)) at a rate 1 / sqrt(D).
+    """
+    phase = points @ frequencies.T
+    features = np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
+    features *= 1 / np.sqrt(len(frequencies))
+    return features
+
+
+class FeatureMap(NamedTuple):
+    """phi(x) = U^T rff(x): random Fourier features projected onto r directions.
+
+    ``frequencies`` (D, d) is V, ``projection`` (2 D, r) is U. ``numpy`` scalars keep their type,
+    so a map cast to float32 computes in float32.
+    """
+
+    frequencies: Array
+    projection: Array
+
+    @property
+    def size(self) -> int:
+        """Return the number of features r."""
+        return int(self.projection.shape[1])
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (..., r) of points (..., d)."""
+        return random_fourier_features(points, self.frequencies) @ self.projection
+
+    def with_pullback(self, points: Array) -> tuple[Array, Array]:
+        """Return the features (..., r) and the raw ones (..., 2 D) that `pullback` needs."""
+        raw = random_fourier_features(points, self.frequencies)
+        return raw @ self.projection, raw
+
+    def pullback(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
+        count = len(self.frequencies)
+        at_raw = gradient @ self.projection.T
+        at_phase = at_raw[..., count:] * raw[..., :count] - at_raw[..., :count] * raw[..., count:]
+        return at_phase @ self.frequencies
+
+    def astype(self, dtype: type[np.floating]) -> FeatureMap:  # type: ignore[type-arg]
+        """Return the same map computing in another precision."""
+        return FeatureMap(self.frequencies.astype(dtype), self.projection.astype(dtype))

@@ -1,0 +1,136 @@
+"""Stage one: the expected conditional operator E[psi^o | psi^a; h] as a function of history.
+
+Two ways to the same object (paper, "Joint S1 Approach" and "Conditional S1 Approach"). Both are
+written for a generic pair (output, action): the future pair (psi^o, psi^a) gives the predictive
+state Q_t, the extended pair (xi^o, xi^a) and the immediate pair (phi^o x phi^o, phi^a) give the
+two halves of the extended state P_t.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import (
+    Array,
+    khatri_rao,
+    symmetric_products,
+    unpack_symmetric,
+)
+from rffpsr_ros.learning.moments import Regression
+
+Conditioning = Literal["squared", "plain"]
+"""How a joint moment becomes a conditional operator: see `conditional_operator`."""
+
+
+class ConditionalOperators(Protocol):
+    """A fitted stage one: histories (N, d_h) to operators (N, outputs, actions)."""
+
+    def __call__(self, history: Array) -> Array:
+        """Return the expected conditional operator of each history."""
+        ...
+
+
+class StageOne(Protocol):
+    """A stage-one regression under way: moments are added chunk by chunk, then solved."""
+
+    def add(self, history: Array, actions: Array, outputs: Array) -> None:
+        """Add N windows: history (N, d_h), action and output features."""
+        ...
+
+    def solve(self, ridge: float, regularisation: float) -> ConditionalOperators:
+        """Return the fitted map from history to conditional operators."""
+        ...
+
+
+def conditional_operator(
+    output_action: Array, action_action: Array, regularisation: float, form: Conditioning
+) -> Array:
+    """Return V = C_oa C_aa^{-1}, regularised, for N pairs (N, m, n) and (N, n, n).
+
+    ``squared``: C_oa C_aa (C_aa^2 + lambda I)^{-1}, the form that the paper's lemma on covariances
+    that are not positive semidefinite analyses: an estimated C_aa often has negative eigenvalues,
+    which C_aa^2 has not. ``plain``: C_oa (C_aa + lambda I)^{-1}, the paper's section on joint S1.
+    """
+    identity = regularisation * np.eye(action_action.shape[-1])
+    if form == "squared":
+        denominator = action_action @ action_action + identity
+        numerator = output_action @ action_action
+    else:
+        denominator, numerator = action_action + identity, output_action
+    return np.linalg.solve(denominator, numerator.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+class JointOperators(NamedTuple):
+    """Joint S1, fitted: T_oa h and T_a h, and from them the conditional operator."""
+
+    output_action: Array  # (outputs * actions, d_h)
+    action_action: Array  # (actions (actions + 1) / 2, d_h)
+    actions: int
+    regularisation: float
+    form: Conditioning
+
+    def __call__(self, history: Array) -> Array:
+        """Return V = C_{oa|h} C_{aa|h}^{-1} (N, outputs, actions) of histories (N, d_h)."""
+        output_action = history @ self.output_action.T
+        action_action = history @ self.action_action.T
+        return conditional_operator(
+            output_action.reshape(len(history), -1, self.actions),
+            unpack_symmetric(action_action, self.actions),
+            self.regularisation,
+            self.form,
+        )
+
+
+class JointStageOne:
+    """Joint S1: regress psi^o x psi^a and psi^a x psi^a on history (paper, "Joint S1")."""
+
+    def __init__(self, history: int, actions: int, outputs: int, form: Conditioning) -> None:
+        """Prepare empty moments for feature sizes."""
+        self._actions, self._split, self._form = actions, outputs * actions, form
+        self._regression = Regression.zeros(self._split + actions * (actions + 1) // 2, history)
+
+    def add(self, history: Array, actions: Array, outputs: Array) -> None:
+        """Add N windows."""
+        joint = khatri_rao(outputs, actions)
+        self._regression.add(history, np.hstack([joint, symmetric_products(actions)]))
+
+    def solve(self, ridge: float, regularisation: float) -> JointOperators:
+        """Return the fitted joint S1."""
+        weights = self._regression.solve(ridge)
+        return JointOperators(
+            weights[: self._split],
+            weights[self._split :],
+            self._actions,
+            regularisation,
+            self._form,
+        )
+
+
+class TensorOperators(NamedTuple):
+    """Conditional S1, fitted: the tensor T (outputs, d_h, actions)."""
+
+    tensor: Array
+
+    def __call__(self, history: Array) -> Array:
+        """Return V = T x_h h (N, outputs, actions) of histories (N, d_h)."""
+        return np.einsum("oha,nh->noa", self.tensor, history, optimize=True)
+
+
+class ConditionalStageOne:
+    """Conditional S1: regress psi^o on h x psi^a (paper, "Conditional S1 Regression")."""
+
+    def __init__(self, history: int, actions: int, outputs: int) -> None:
+        """Prepare empty moments for feature sizes."""
+        self._shape = (outputs, history, actions)
+        self._regression = Regression.zeros(outputs, history * actions)
+
+    def add(self, history: Array, actions: Array, outputs: Array) -> None:
+        """Add N windows."""
+        self._regression.add(khatri_rao(history, actions), outputs)
+
+    def solve(self, ridge: float, regularisation: float) -> TensorOperators:
+        """Return the fitted conditional S1; ``regularisation`` has no part in it."""
+        del regularisation
+        return TensorOperators(self._regression.solve(ridge).reshape(self._shape))
