@@ -1,0 +1,1 @@
+"""Measurements of the package: data sets, comparisons and the paper's experiments."""

@@ -1,0 +1,197 @@
+"""Forecast error by horizon, as the paper's authors measure it.
+
+A model filters through each test trajectory from its initial state. At every origin t, having seen
+the ticks before t, it forecasts the observations of ticks t to t + H - 1 from the actions of those
+ticks. With ``start=9`` (0-based), ``horizon=10`` and ``clip`` at the range of the training
+observations this is exactly the evaluation behind the authors' figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.predictive_model import PredictiveModel, stack_states
+
+_CHUNK = 1024
+"""Origins whose states and forecasts are in memory at once."""
+
+Range = tuple[Array, Array]
+"""Lowest and highest value (d_o,) of each observation."""
+
+
+@dataclass(frozen=True)
+class HorizonErrors:
+    """Squared errors by trajectory, horizon 1..H and observation; NaN where nothing was scored.
+
+    Attributes
+    ----------
+    squared_errors
+        (N, H, d_o), mean over a trajectory's origins.
+    target_variances
+        (N, H, d_o), the same of the forecast that knows the mean of all scored targets.
+    counts
+        (N, H, d_o), how many targets were scored.
+    observation_names
+        One name per observation.
+    """
+
+    squared_errors: Array
+    target_variances: Array
+    counts: NDArray[np.int64]
+    observation_names: tuple[str, ...]
+
+    @property
+    def horizon(self) -> int:
+        """Return the number of horizons H."""
+        return int(self.squared_errors.shape[1])
+
+    @property
+    def mse(self) -> Array:
+        """Return the mean squared error (H,): the sum of `mse_by_observation`."""
+        total: Array = self.mse_by_observation.sum(axis=1)
+        return total
+
+    @property
+    def mse_by_observation(self) -> Array:
+        """Return the mean over origins, then over trajectories, (H, d_o)."""
+        return self._over_trajectories(self.squared_errors)
+
+    @property
+    def mse_by_trajectory(self) -> Array:
+        """Return the mean squared error (N, H), summed over observations."""
+        total: Array = self.squared_errors.sum(axis=2)
+        return total
+
+    @property
+    def rmse(self) -> Array:
+        """Return the root of the mean squared error (H, d_o), in the observations' units."""
+        root: Array = np.sqrt(self.mse_by_observation)
+        return root
+
+    @property
+    def fit_percent(self) -> Array:
+        """Return 100 (1 - |y - forecast| / |y - mean of y|), (H, d_o); 100 is perfect.
+
+        Undefined (NaN) where the targets do not vary.
+        """
+        variance = self._over_trajectories(self.target_variances)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.sqrt(self.mse_by_observation / variance)
+        fit: Array = np.where(variance > 0, 100 * (1 - ratio), np.nan)
+        return fit
+
+    def _over_trajectories(self, values: Array) -> Array:
+        """Return the mean (H, d_o) over the trajectories that have targets."""
+        scored = self.counts > 0
+        total = np.where(scored, values, 0.0).sum(axis=0)
+        mean: Array = total / np.where(scored.any(axis=0), scored.sum(axis=0), np.nan)
+        return mean
+
+
+def horizon_errors(
+    model: PredictiveModel[Any],
+    trajectories: Sequence[Trajectory],
+    horizon: int = 10,
+    start: int = 9,
+    clip: Range | None = None,
+) -> HorizonErrors:
+    """Return the errors of ``model`` on ``trajectories`` at horizons 1 to ``horizon``.
+
+    Parameters
+    ----------
+    start
+        First origin (0-based tick), so the number of ticks a model has seen before it is judged.
+    clip
+        Lowest and highest forecast (d_o,) each; see `observation_range`.
+
+    Raises
+    ------
+    InputError
+        If no trajectory holds ``start + horizon`` ticks, or no target in them is present.
+    """
+    if horizon < 1 or start < 0:
+        raise InputError(f"horizon is {horizon} and start {start}; they must be >= 1 and >= 0")
+    targets = [_targets(trajectory, horizon, start) for trajectory in trajectories]
+    means = _mean_target(targets, start + horizon)
+    errors, variances, counts = [], [], []
+    for trajectory, target in zip(trajectories, targets, strict=True):
+        count = np.isfinite(target).sum(axis=0)
+        square = np.zeros(count.shape)
+        for first, forecast in forecasts(model, trajectory, horizon, start, clip):
+            chunk = target[first - start : first - start + len(forecast)]
+            square += np.nansum((forecast - chunk) ** 2, axis=0)
+        scored = np.where(count, count, np.nan)
+        errors.append(square / scored)
+        variances.append(np.nansum((target - means) ** 2, axis=0) / scored)
+        counts.append(count)
+    return HorizonErrors(
+        np.stack(errors),
+        np.stack(variances),
+        np.stack(counts),
+        trajectories[0].observation_names,
+    )
+
+
+def forecasts(
+    model: PredictiveModel[Any],
+    trajectory: Trajectory,
+    horizon: int,
+    start: int = 0,
+    clip: Range | None = None,
+) -> Iterator[tuple[int, Array]]:
+    """Yield (first origin, forecasts (origins, horizon, d_o)) in chunks of consecutive origins.
+
+    Row t of all chunks together is the forecast of ticks t to t + horizon - 1 made before tick t.
+    The last origin is the last whose every target the trajectory holds.
+    """
+    state = model.initial_state()
+    origins = len(trajectory) - horizon + 1
+    states: list[Any] = []
+    for tick in range(origins):
+        if tick >= start:
+            states.append(state)
+        if states and (len(states) == _CHUNK or tick == origins - 1):
+            first = tick - len(states) + 1
+            plans = sliding_window_view(
+                trajectory.actions[first : tick + horizon], horizon, axis=0
+            ).swapaxes(1, 2)
+            forecast = model.predict(stack_states(states), plans)
+            yield first, forecast if clip is None else np.clip(forecast, *clip)
+            states = []
+        state = model.update(state, trajectory.actions[tick], trajectory.observations[tick])
+
+
+def observation_range(trajectories: Sequence[Trajectory]) -> Range:
+    """Return the lowest and highest value (d_o,) of each observation."""
+    observations = np.concatenate([trajectory.observations for trajectory in trajectories])
+    return np.nanmin(observations, axis=0), np.nanmax(observations, axis=0)
+
+
+def _targets(trajectory: Trajectory, horizon: int, start: int) -> Array:
+    """Return what each origin is scored on, (origins, horizon, d_o)."""
+    observations = trajectory.observations[start:]
+    if len(observations) < horizon:
+        return np.empty((0, horizon, observations.shape[1]))
+    windows: Array = sliding_window_view(observations, horizon, axis=0).swapaxes(1, 2)
+    return windows
+
+
+def _mean_target(targets: Sequence[Array], needed: int) -> Array:
+    """Return the mean of all targets (H, d_o)."""
+    total = sum((np.nansum(target, axis=0) for target in targets), start=np.zeros(()))
+    count = sum((np.isfinite(target).sum(axis=0) for target in targets), start=np.zeros(()))
+    if not np.any(count):
+        raise InputError(
+            f"nothing to score: no trajectory has an observation among {needed} ticks or more;"
+            " give longer trajectories, a shorter horizon or an earlier start"
+        )
+    mean: Array = total / np.where(count, count, np.nan)
+    return mean

@@ -1,0 +1,188 @@
+"""The regressions of the linear ARX model, from sums over rows: memory does not grow with data.
+
+A row belongs to an origin t of one trajectory. Its columns are the ``past`` observations and
+actions before t (training means before the episode's start), a one, and the ``future`` actions
+from t on; its targets the ``future`` observations from t on. All of it is in standard units.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.learning.moments import Regression, ridge_regression
+from rffpsr_ros.learning.scaling import Run
+
+_CHUNK = 4096
+_FOLDS = 5
+_FEWEST_TRAJECTORIES = 3
+"""With fewer, blocks of the trajectories are held out instead of whole ones."""
+_FALLBACK_RIDGE = 1e-3
+"""Used when the recordings are too short to hold anything out."""
+
+
+class Shape(NamedTuple):
+    """Sizes of a regression."""
+
+    past: int
+    future: int
+    d_o: int
+    d_a: int
+
+    @property
+    def history(self) -> int:
+        """Return the number of history columns."""
+        return self.past * (self.d_o + self.d_a)
+
+    @property
+    def columns(self) -> int:
+        """Return the number of all columns."""
+        return self.history + 1 + self.future * self.d_a
+
+
+@dataclass
+class Sums:
+    """Sums over rows: those of the regression, and each target's squares (future d_o,)."""
+
+    regression: Regression
+    squares: Array
+
+    @property
+    def count(self) -> int:
+        """Return the number of rows."""
+        return self.regression.input_input.count
+
+    @classmethod
+    def zeros(cls, shape: Shape) -> Sums:
+        """Return the sums over no rows."""
+        targets = shape.future * shape.d_o
+        return cls(Regression.zeros(targets, shape.columns), np.zeros(targets))
+
+    @classmethod
+    def of(cls, run: Run, shape: Shape) -> Sums:
+        """Return the sums over the rows of one trajectory."""
+        sums = cls.zeros(shape)
+        for rows, targets in _rows(run, shape):
+            sums.regression.add(rows, targets)
+            sums.squares += np.einsum("ij,ij->j", targets, targets)
+        return sums
+
+    @classmethod
+    def merged(cls, parts: Iterable[Sums], shape: Shape) -> Sums:
+        """Return the sums over the rows of all parts."""
+        sums = cls.zeros(shape)
+        for part in parts:
+            sums.regression.merge(part.regression)
+            sums.squares += part.squares
+        return sums
+
+
+def _rows(run: Run, shape: Shape) -> Iterator[tuple[Array, Array]]:
+    """Yield rows and targets of one trajectory, in chunks; incomplete rows are left out."""
+    observations, actions = run
+    origins = len(observations) - shape.future + 1
+    observed = np.concatenate([np.zeros((shape.past, shape.d_o)), observations])
+    acted = np.concatenate([np.zeros((shape.past, shape.d_a)), actions])
+    for start in range(0, origins, _CHUNK):
+        size = min(_CHUNK, origins - start)
+        rows = np.concatenate(
+            [
+                _windows(observed[start:], shape.past, size),
+                _windows(acted[start:], shape.past, size),
+                np.ones((size, 1)),
+                _windows(actions[start:], shape.future, size),
+            ],
+            axis=1,
+        )
+        targets = _windows(observations[start:], shape.future, size)
+        complete = np.isfinite(rows).all(axis=1) & np.isfinite(targets).all(axis=1)
+        yield rows[complete], targets[complete]
+
+
+def _windows(series: Array, length: int, count: int) -> Array:
+    """Return the first ``count`` windows of ``length`` rows (T, d), each flattened row by row."""
+    windows = sliding_window_view(series[: count + length - 1], length, axis=0)
+    flat: Array = windows.swapaxes(1, 2).reshape(count, -1)
+    return flat
+
+
+def fit_weights(sums: Sums, ridge: float, shape: Shape) -> Array:
+    """Return the weights (columns, future d_o); zero where a horizon must not see an action."""
+    target_input = sums.regression.target_input.mean
+    input_input = sums.regression.input_input.mean
+    weights = np.zeros((shape.columns, shape.future * shape.d_o))
+    for h in range(shape.future):
+        seen = shape.history + 1 + (h + 1) * shape.d_a
+        targets = slice(h * shape.d_o, (h + 1) * shape.d_o)
+        weights[:seen, targets] = ridge_regression(
+            target_input[targets, :seen], input_input[:seen, :seen], ridge
+        ).T
+    return weights
+
+
+def mean_squared_errors(sums: Sums, weights: Array, shape: Shape) -> Array:
+    """Return the mean squared error (future, d_o) of ``weights`` on the rows of ``sums``."""
+    target_input, input_input = sums.regression.target_input, sums.regression.input_input
+    explained = np.einsum(
+        "ij,ij->j", weights, 2 * target_input.total.T - input_input.total @ weights
+    )
+    rounding = np.finfo(np.float64).eps * sums.squares
+    errors: Array = np.maximum(sums.squares - explained, rounding) / sums.count
+    return errors.reshape(shape.future, shape.d_o)
+
+
+def choose_ridge(
+    folds: Sequence[tuple[Sums, Sums]], ridges: Sequence[float], shape: Shape
+) -> tuple[float, dict[str, float]]:
+    """Return the ridge with the least error on held-out rows, and the score of each by name.
+
+    The score is geometric over horizons, so that none drowns another, and a power mean (1/2) over
+    folds of (training, held out), so that no odd trajectory decides alone.
+    """
+    usable = [(fit, held) for fit, held in folds if fit.count and held.count]
+    if not usable:
+        return _FALLBACK_RIDGE, {}
+    scores = {}
+    for ridge in ridges:
+        errors = np.stack(
+            [
+                mean_squared_errors(held, fit_weights(fit, ridge, shape), shape).sum(axis=1)
+                for fit, held in usable
+            ]
+        )
+        tiny = np.finfo(np.float64).tiny
+        over_folds = np.maximum(np.sqrt(errors).mean(axis=0) ** 2, tiny)
+        scores[ridge] = float(np.exp(np.log(over_folds).mean()))
+    return min(scores, key=scores.__getitem__), {str(ridge): s for ridge, s in scores.items()}
+
+
+def folds_of(
+    train: Sequence[Trajectory], summarise: Callable[[Trajectory], Sums], shape: Shape
+) -> list[tuple[Sums, Sums]]:
+    """Return (training, held-out) sums: whole trajectories in turn, or blocks of a few ones."""
+    pieces = list(train) if len(train) >= _FEWEST_TRAJECTORIES else _blocks(train)
+    sums = [summarise(piece) for piece in pieces]
+    return [
+        (
+            Sums.merged((part for i, part in enumerate(sums) if i % _FOLDS != fold), shape),
+            Sums.merged((part for i, part in enumerate(sums) if i % _FOLDS == fold), shape),
+        )
+        for fold in range(min(_FOLDS, len(sums)))
+    ]
+
+
+def _blocks(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    """Return each trajectory cut in as many blocks as there are folds."""
+    blocks = []
+    for trajectory in trajectories:
+        edges = np.linspace(0, len(trajectory), _FOLDS + 1).astype(int)
+        blocks += [
+            trajectory.slice(int(start), int(stop)) for start, stop in itertools.pairwise(edges)
+        ]
+    return blocks
