@@ -38,7 +38,7 @@ ensure_venv() {
     echo "Setting up $venv with $2 (a minute or two the first time)"
     if [[ ! -f $venv/made-from || $(head -n 1 "$venv/made-from") != "$base" ]]; then
         # shellcheck disable=SC2086 # several options in one word
-        "$python" -m venv --clear $3 "$venv"
+        "$python" -m venv --clear $3 "$venv" || fail "Creating $venv failed: see above."
     fi
     rm -f "$venv/made-from"
     if ! "$venv/bin/python" -m pip install "${@:4}" >"$venv/pip.log" 2>&1 </dev/null; then

@@ -21,7 +21,7 @@ FLOORS = {
     "rffpsr_ros.signals": 1,
     "rffpsr_ros.episodes": 1,
     "rffpsr_ros.models.predictive_model": 1,
-    "rffpsr_ros.models.storage": 1,  # the contract's file: it knows the kinds of models by name only
+    "rffpsr_ros.models.storage": 1,  # the contract's file: knows the kinds of models by name
     "rffpsr_ros.learning": 2,
     "rffpsr_ros.models": 3,
     "rffpsr_ros.evaluation": 4,
