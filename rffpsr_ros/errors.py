@@ -1,5 +1,10 @@
 """The one error that this package raises for what a user can put right."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class InputError(ValueError):
     """Something the user supplied is wrong.
@@ -7,3 +12,18 @@ class InputError(ValueError):
     The message is one sentence that says what was wrong, where, and what would be right. The
     command line prints it and exits with code 2; anything else that escapes is a defect.
     """
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest known name, else what is known.
+
+    Meant as the end of the one sentence of an `InputError`.
+    """
+    names = list(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    if not names:
+        return ""
+    listed = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
+    return f"; known are {listed}"

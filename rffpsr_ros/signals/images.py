@@ -1,0 +1,129 @@
+"""Images to vectors: grey, resized by area, flattened row by row."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffpsr_ros.errors import InputError
+
+Vector = NDArray[np.float64]
+
+_LUMA = np.array([0.299, 0.587, 0.114])
+"""Weights of red, green and blue in the grey level (ITU-R BT.601)."""
+
+# Per encoding: item type, channels, where red, green and blue stand (None: grey), white's value.
+# White is 1 where the values are measures (metres, millimetres) and not grey levels.
+_ENCODINGS: dict[str, tuple[str, int, tuple[int, int, int] | None, float]] = {
+    "mono8": ("u1", 1, None, 255.0),
+    "8UC1": ("u1", 1, None, 255.0),
+    "mono16": ("u2", 1, None, 65535.0),
+    "16UC1": ("u2", 1, None, 1.0),
+    "32FC1": ("f4", 1, None, 1.0),
+    "rgb8": ("u1", 3, (0, 1, 2), 255.0),
+    "bgr8": ("u1", 3, (2, 1, 0), 255.0),
+    "8UC3": ("u1", 3, (2, 1, 0), 255.0),
+    "rgba8": ("u1", 4, (0, 1, 2), 255.0),
+    "bgra8": ("u1", 4, (2, 1, 0), 255.0),
+}
+
+
+def grey_image(message: Any, width: int, height: int) -> Vector:
+    """Return an image message as grey levels (height * width,), row by row.
+
+    Grey levels run from 0 to 1; ``16UC1`` and ``32FC1`` (depths) keep their unit. Each value is
+    the mean over the area that its pixel covers, without pixels that are not finite.
+
+    Parameters
+    ----------
+    message
+        sensor_msgs Image or CompressedImage (the latter needs Pillow).
+    width, height
+        Size in pixels to which the image is resized.
+
+    Raises
+    ------
+    InputError
+        If the message is no image, or its encoding is not known.
+    IndexError
+        If the image is damaged: its data are shorter than its size says.
+    """
+    if hasattr(message, "encoding") and hasattr(message, "step"):
+        grey = _raw_image(message)
+    elif hasattr(message, "format") and hasattr(message, "data"):
+        grey = _compressed_image(message)
+    else:
+        raise InputError(
+            f"image({width}x{height}) needs sensor_msgs/msg/Image or CompressedImage, not"
+            f" {getattr(message, '__msgtype__', type(message).__name__)}"
+        )
+    return resize_by_area(grey, width, height).ravel()
+
+
+def resize_by_area(image: Vector, width: int, height: int) -> Vector:
+    """Return an image (rows, columns) as the means over the areas of (height, width) pixels."""
+    rows = _overlaps(image.shape[0], height)
+    columns = _overlaps(image.shape[1], width)
+    finite = np.isfinite(image)
+    if finite.all():
+        resized: Vector = rows @ image @ columns.T
+        return resized
+    weights = rows @ finite.astype(np.float64) @ columns.T
+    sums = rows @ np.where(finite, image, 0.0) @ columns.T
+    return np.where(weights > 1e-9, sums / np.maximum(weights, 1e-9), np.nan)
+
+
+@lru_cache(maxsize=16)
+def _overlaps(source: int, target: int) -> Vector:
+    """Return (target, source) weights: the share of each source pixel in each target pixel."""
+    edges = np.arange(target + 1) * (source / target)
+    low = np.maximum(edges[:-1, None], np.arange(source)[None, :])
+    high = np.minimum(edges[1:, None], np.arange(1, source + 1)[None, :])
+    weights = np.clip(high - low, 0.0, None)
+    normed: Vector = weights / weights.sum(axis=1, keepdims=True)
+    return normed
+
+
+def _raw_image(message: Any) -> Vector:
+    try:
+        item, channels, order, white = _ENCODINGS[message.encoding]
+    except KeyError:
+        raise InputError(
+            f"image encoding '{message.encoding}' is not supported; supported are"
+            f" {', '.join(_ENCODINGS)}"
+        ) from None
+    dtype = np.dtype(item).newbyteorder(">" if message.is_bigendian else "<")
+    rows, columns, step = int(message.height), int(message.width), int(message.step)
+    data = np.frombuffer(bytes(message.data), dtype=np.uint8)
+    used = columns * channels * dtype.itemsize
+    if rows < 1 or columns < 1 or step < used or len(data) < step * rows:
+        raise IndexError("the image data do not fill its size")
+    lines = np.ascontiguousarray(data[: step * rows].reshape(rows, step)[:, :used])
+    pixels = lines.view(dtype).reshape(rows, columns, channels).astype(np.float64)
+    return _grey(pixels, order) / white
+
+
+def _grey(pixels: Vector, order: tuple[int, int, int] | None) -> Vector:
+    return pixels[..., 0] if order is None else pixels[..., list(order)] @ _LUMA
+
+
+def _compressed_image(message: Any) -> Vector:
+    if "compresseddepth" in str(message.format).lower():
+        raise InputError("compressedDepth images are not supported; record the raw depth image")
+    try:
+        from PIL import Image
+    except ImportError:
+        raise InputError(
+            "compressed images need Pillow; install it with pip install pillow"
+        ) from None
+    try:
+        with Image.open(io.BytesIO(bytes(message.data))) as picture:
+            if picture.mode.startswith(("I", "F")):
+                return np.asarray(picture, dtype=np.float64) / 65535.0
+            return _grey(np.asarray(picture.convert("RGB"), np.float64), (0, 1, 2)) / 255.0
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        raise IndexError("the compressed image cannot be decoded") from None

@@ -1,0 +1,224 @@
+"""What is remembered of each channel between ticks, and the values it contributes to one.
+
+A message is resolved only when a tick needs it, unless its fields carry a state (``unwrap``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.signals.channels import Channel
+from rffpsr_ros.signals.fields import FieldResolver
+
+Vector = NDArray[np.float64]
+
+Decode = Callable[[Any], Any]
+"""From what a topic delivers (such as bytes) to a message; None if it cannot be decoded."""
+
+MOST_COMMANDS = 8192
+"""Commands remembered while no tick asks for them."""
+
+
+class Sample:
+    """One message of a topic; decoded at most once, when first needed."""
+
+    __slots__ = ("_decode", "_message", "stamp_ns")
+
+    def __init__(self, stamp_ns: int, message: Any, decode: Decode | None) -> None:
+        self.stamp_ns = stamp_ns
+        self._message = message
+        self._decode = decode
+
+    @property
+    def message(self) -> Any:
+        """The decoded message; None if it cannot be decoded."""
+        if self._decode is not None:
+            self._message = self._decode(self._message)
+            self._decode = None
+        return self._message
+
+
+class Track:
+    """The recent samples of one channel and the resolver of its fields."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.resolver = FieldResolver(channel.fields, f"channel '{channel.name}'")
+        self.heard_ns: int | None = None
+        """The stamp of the first sample since the beginning or the last time jump."""
+        self._max_age_ns = None if channel.max_age is None else round(channel.max_age * 1e9)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """One name per column; empty until a message has shown the width."""
+        return tuple(f"{self.channel.name}.{name}" for name in self.resolver.column_names)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """One unit per column; empty if unknown."""
+        pairs = zip(self.channel.units, self.resolver.columns_per_field, strict=False)
+        return tuple(unit for unit, columns in pairs for _ in range(columns))
+
+    @property
+    def missing(self) -> Vector:
+        """A vector of NaN as wide as the channel."""
+        return np.full(self.resolver.width or 0, np.nan)
+
+    def too_old(self, stamp_ns: int, now_ns: int) -> bool:
+        """Tell whether a sample no longer counts."""
+        return self._max_age_ns is not None and now_ns - stamp_ns > self._max_age_ns
+
+    def heard(self, sample: Sample) -> bool:
+        """Tell whether the width is known; the first sample that shows it is noted."""
+        if self.heard_ns is not None:
+            return True
+        if self.resolver.resolve(sample.message) is None:
+            return False
+        self.resolver.reset()
+        self.heard_ns = sample.stamp_ns
+        return True
+
+    def values_of(self, sample: Sample) -> Vector:
+        """Return the values of a sample, NaN where they are missing."""
+        values = self.resolver.resolve(sample.message)
+        return self.missing if values is None else values
+
+    def kept(self, sample: Sample) -> Sample | Vector:
+        """Return what to remember of a sample: the sample, or its values if they carry a state."""
+        return self.values_of(sample) if self.resolver.stateful else sample
+
+
+class ObservationTrack(Track):
+    """An observation channel: the newest sample counts, as long as it is not too old."""
+
+    def __init__(self, channel: Channel, memory_ns: int) -> None:
+        super().__init__(channel)
+        self._memory_ns = memory_ns
+        self._samples: deque[tuple[int, Sample | Vector]] = deque()
+
+    def receive(self, sample: Sample) -> None:
+        """Take a sample that is no older than the last one; forget those past the memory."""
+        if not self.heard(sample):
+            return
+        samples = self._samples
+        samples.append((sample.stamp_ns, self.kept(sample)))
+        oldest = sample.stamp_ns - self._memory_ns
+        while len(samples) > 1 and samples[1][0] <= oldest:
+            samples.popleft()
+
+    def newest_by(self, limit_ns: int, now_ns: int) -> Vector:
+        """Return the newest values stamped no later than a limit; NaN if none, or too old.
+
+        Limits must not decrease: older samples are forgotten.
+        """
+        samples = self._samples
+        while len(samples) > 1 and samples[1][0] <= limit_ns:
+            samples.popleft()
+        if not samples or samples[0][0] > limit_ns or self.too_old(samples[0][0], now_ns):
+            return self.missing
+        stamp_ns, newest = samples[0]
+        if isinstance(newest, Sample):
+            newest = self.values_of(newest)
+            samples[0] = (stamp_ns, newest)
+        return newest
+
+    def forget(self) -> None:
+        """Forget all samples: time has jumped."""
+        self._samples.clear()
+        self.resolver.reset()
+        self.heard_ns = None
+
+
+class ActionTrack(Track):
+    """An action channel: the newest command is in force until the next, column by column.
+
+    A column that a command leaves out (NaN) keeps its value.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__(channel)
+        self._pending: deque[tuple[int, Sample | Vector]] = deque(maxlen=MOST_COMMANDS)
+        self._held: Vector | None = None
+        self._held_ns = 0
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """One name per column; before the first command those of the initial values."""
+        initial = self.channel.initial
+        if self.resolver.width is not None or initial is None:
+            return super().column_names
+        texts = self.channel.fields
+        if len(initial) in (1, len(texts)):
+            return tuple(f"{self.channel.name}.{text}" for text in texts)
+        return tuple(f"{self.channel.name}[{column}]" for column in range(len(initial)))
+
+    def receive(self, sample: Sample) -> None:
+        """Take a command that is no older than the last one."""
+        if self.heard_ns is None:
+            if not self.heard(sample):
+                return
+            self.initial_values()
+        self._pending.append((sample.stamp_ns, self.kept(sample)))
+
+    def in_force_at(self, time_ns: int) -> Vector | None:
+        """Return the command in force at a time; None if there is none yet, or no longer.
+
+        Times must not decrease: older commands are forgotten.
+        """
+        pending, due = self._pending, []
+        while pending and pending[0][0] <= time_ns:
+            due.append(pending.popleft())
+        if due:
+            self._held = self._latest(due)
+            self._held_ns = due[-1][0]
+        if self._held is None or self.too_old(self._held_ns, time_ns):
+            return self.initial_values()
+        return self._held
+
+    def initial_values(self) -> Vector | None:
+        """Return the values before the first command; None if none were given."""
+        initial = self.channel.initial
+        if initial is None:
+            return None
+        width = self.resolver.width
+        if width is None:
+            width = max(len(initial), len(self.channel.fields))
+        if len(initial) not in (1, width):
+            raise InputError(
+                f"channel '{self.channel.name}' has {width} columns, but 'initial' has"
+                f" {len(initial)} values; give one number or one per column"
+            )
+        return np.array(initial) if len(initial) == width else np.full(width, initial[0])
+
+    def forget(self) -> None:
+        """Forget all commands: time has jumped."""
+        self._pending.clear()
+        self.resolver.reset()
+        self._held = None
+        self.heard_ns = None
+
+    def _latest(self, due: list[tuple[int, Sample | Vector]]) -> Vector | None:
+        values = self.missing
+        for _, command in reversed(due):
+            newer = self.values_of(command) if isinstance(command, Sample) else command
+            if all_finite(newer) and np.isnan(values).all():
+                return newer
+            values = np.where(np.isfinite(values), values, newer)
+            if all_finite(values):
+                return values
+        before = self.initial_values() if self._held is None else self._held
+        if before is not None:
+            values = np.where(np.isfinite(values), values, before)
+        return values if all_finite(values) else None
+
+
+def all_finite(values: Vector) -> bool:
+    """Tell quickly whether all values are finite (a false alarm needs values beyond 1e154)."""
+    return math.isfinite(values.dot(values)) or bool(np.isfinite(values).all())
