@@ -40,9 +40,19 @@ def unpack_symmetric(half: Array, size: int) -> Array:
     return matrices
 
 
-def pack_symmetric_gradient(gradient: Array) -> Array:
-    """Return the gradient with respect to the upper triangle, given that of the full matrix."""
-    rows, columns = symmetric_half(gradient.shape[-1])
-    half = gradient[..., rows, columns] + gradient[..., columns, rows]
-    half[..., rows == columns] *= 0.5
+def unpack(columns: Array, size: int) -> Array:
+    """Return matrices (N, size, size) from rows that hold upper triangles or full matrices."""
+    if columns.shape[-1] == size * size:
+        return columns.reshape(len(columns), size, size)
+    return unpack_symmetric(columns, size)
+
+
+def pack_gradient(gradient: Array, columns: int) -> Array:
+    """Return the gradient (N, columns) at what `unpack` read, given that at the matrices."""
+    size = gradient.shape[-1]
+    if columns == size * size:
+        return gradient.reshape(len(gradient), columns)
+    rows, others = symmetric_half(size)
+    half = gradient[:, rows, others] + gradient[:, others, rows]
+    half[:, rows == others] *= 0.5
     return half

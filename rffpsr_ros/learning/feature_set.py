@@ -110,18 +110,14 @@ def fit_features(
     def map_of(view: Callable[[Windows], Array], rank: int) -> FeatureMap:
         points = view(sample)
         bandwidth = options.bandwidth * median_distance(points, generator)
-        frequencies = draw_frequencies(
-            points.shape[1], options.features, bandwidth, generator
-        )
+        frequencies = draw_frequencies(points.shape[1], options.features, bandwidth, generator)
 
         def rows() -> Iterable[Array]:
             return (random_fourier_features(view(chunk), frequencies) for chunk in windows())
 
         return FeatureMap(
             frequencies,
-            principal_directions(
-                rows, 2 * options.features, rank, options.tolerance, generator
-            ),
+            principal_directions(rows, 2 * options.features, rank, options.tolerance, generator),
         )
 
     maps = FeatureSet(
@@ -184,11 +180,9 @@ def feature_chunks(
     """Return a source of feature chunks that can be passed over several times."""
 
     def chunks() -> Iterator[WindowFeatures]:
-        return map(features, window_chunks(runs, options.past, options.future))
+        return (features(w) for w in window_chunks(runs, options.past, options.future))
 
-    total = sum(
-        count_windows(len(run.observations), options.past, options.future) for run in runs
-    )
+    total = sum(count_windows(len(run.observations), options.past, options.future) for run in runs)
     if total > CACHED_WINDOWS:
         return chunks
     cached = list(chunks())

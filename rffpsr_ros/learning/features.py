@@ -60,7 +60,7 @@ class FeatureMap(NamedTuple):
 
     def __call__(self, points: Array) -> Array:
         """Return features (..., r) of points (..., d)."""
-        return random_fourier_features(points, self.frequencies) @ self.projection
+        return np.asarray(random_fourier_features(points, self.frequencies) @ self.projection)
 
     def with_pullback(self, points: Array) -> tuple[Array, Array]:
         """Return the features (..., r) and the raw ones (..., 2 D) that `pullback` needs."""
@@ -74,6 +74,6 @@ class FeatureMap(NamedTuple):
         at_phase = at_raw[..., count:] * raw[..., :count] - at_raw[..., :count] * raw[..., count:]
         return at_phase @ self.frequencies
 
-    def astype(self, dtype: type[np.floating]) -> FeatureMap:  # type: ignore[type-arg]
+    def astype(self, dtype: type[np.floating]) -> FeatureMap:
         """Return the same map computing in another precision."""
         return FeatureMap(self.frequencies.astype(dtype), self.projection.astype(dtype))

@@ -49,7 +49,7 @@ def principal_directions(
     """
     width = min(size, rank + OVERSAMPLING)
     if width == size:
-        basis = np.eye(size)
+        basis: Array = np.eye(size)
     else:
         basis = generator.standard_normal((size, width))
         for _ in range(SWEEPS + 1):

@@ -20,7 +20,7 @@ from rffpsr_ros.learning.arrays import (
 )
 from rffpsr_ros.learning.moments import Regression
 
-Conditioning = Literal["squared", "plain"]
+ConditioningForm = Literal["squared", "plain"]
 """How a joint moment becomes a conditional operator: see `conditional_operator`."""
 
 
@@ -45,7 +45,7 @@ class StageOne(Protocol):
 
 
 def conditional_operator(
-    output_action: Array, action_action: Array, regularisation: float, form: Conditioning
+    output_action: Array, action_action: Array, regularisation: float, form: ConditioningForm
 ) -> Array:
     """Return V = C_oa C_aa^{-1}, regularised, for N pairs (N, m, n) and (N, n, n).
 
@@ -69,7 +69,7 @@ class JointOperators(NamedTuple):
     action_action: Array  # (actions (actions + 1) / 2, d_h)
     actions: int
     regularisation: float
-    form: Conditioning
+    form: ConditioningForm
 
     def __call__(self, history: Array) -> Array:
         """Return V = C_{oa|h} C_{aa|h}^{-1} (N, outputs, actions) of histories (N, d_h)."""
@@ -86,7 +86,7 @@ class JointOperators(NamedTuple):
 class JointStageOne:
     """Joint S1: regress psi^o x psi^a and psi^a x psi^a on history (paper, "Joint S1")."""
 
-    def __init__(self, history: int, actions: int, outputs: int, form: Conditioning) -> None:
+    def __init__(self, history: int, actions: int, outputs: int, form: ConditioningForm) -> None:
         """Prepare empty moments for feature sizes."""
         self._actions, self._split, self._form = actions, outputs * actions, form
         self._regression = Regression.zeros(self._split + actions * (actions + 1) // 2, history)
@@ -115,7 +115,7 @@ class TensorOperators(NamedTuple):
 
     def __call__(self, history: Array) -> Array:
         """Return V = T x_h h (N, outputs, actions) of histories (N, d_h)."""
-        return np.einsum("oha,nh->noa", self.tensor, history, optimize=True)
+        return np.asarray(np.einsum("oha,nh->noa", self.tensor, history, optimize=True))
 
 
 class ConditionalStageOne:

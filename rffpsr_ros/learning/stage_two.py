@@ -154,11 +154,11 @@ def contraction(features: FeatureSet, state_projection: Array) -> Contraction:
     return Contraction(tensor.reshape(-1, columns), features.products, actions)
 
 
-def contract(features: FeatureSet, system: SystemMap, regularisation: float) -> Dynamics:
+def contract(features: FeatureSet, system: SystemMap) -> Dynamics:
     """Return the dynamics in which every fixed projection is multiplied into W_sys."""
     tensors = contraction(features, system.state_projection).tensors
     covariance, extended = tensors(system.extended, system.immediate)
-    return Dynamics(covariance, extended, system.expected, system.initial, regularisation)
+    return Dynamics(covariance, extended, system.initial)
 
 
 def _flat(operators: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.feature_set import (
     FeatureOptions,
     FeatureSet,
@@ -17,8 +18,8 @@ from rffpsr_ros.learning.feature_set import (
 )
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import (
-    Conditioning,
     ConditionalStageOne,
+    ConditioningForm,
     JointStageOne,
     StageOne,
 )
@@ -42,7 +43,7 @@ class TwoStageOptions(FeatureOptions):
     """What the two stages need to know beyond the features."""
 
     stage_one: StageOneMethod = "joint"
-    conditioning: Conditioning = "squared"
+    conditioning: ConditioningForm = "squared"
     ridge: float = 1e-6
     stage_two_ridge: float = 1e-6
     stage_one_regularisation: float = 1e-3
@@ -103,10 +104,8 @@ def _stage_one(
 def _randomise(system: SystemMap, generator: np.random.Generator) -> SystemMap:
     """Return a system map of random weights as large as the learned ones: the paper's control."""
 
-    def like(weights: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    def like(weights: Array) -> Array:
         drawn = generator.standard_normal(weights.shape)
         return np.asarray(drawn * np.linalg.norm(weights) / np.linalg.norm(drawn))
 
-    return SystemMap(
-        system.state_projection, *(like(part) for part in system[1:])
-    )
+    return SystemMap(system.state_projection, *(like(part) for part in system[1:]))

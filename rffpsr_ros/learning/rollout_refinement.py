@@ -1,0 +1,193 @@
+"""Refinement of the rolled-out prediction error: the default form.
+
+Adam on whitened coordinates over minibatches of segments, a cosine schedule, and the weights that
+did best on the validation recordings. Where no step improves, the step is halved and refinement
+starts over; values that are not finite end a try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.initialisation import InitialPredictor
+from rffpsr_ros.learning.optimiser import Adam, cosine_rate
+from rffpsr_ros.learning.predictor import Frame, Weights
+from rffpsr_ros.learning.rollout_loss import rollout_errors, rollout_loss
+from rffpsr_ros.learning.scores import group_errors, robust_score
+from rffpsr_ros.learning.segments import Segments, origins
+
+Progress = Callable[[str, float], None]
+"""Called with a stage's name and the fraction done."""
+
+
+@dataclass(frozen=True)
+class RefinementOptions:
+    """How to refine; see `RFFPSR` for the meaning to a user."""
+
+    horizon: int = 10
+    iterations: int = 400
+    learning_rate: float = 1e-2
+    batch: int = 16
+    stride: int = 4
+    clip: float = 1.0
+    check_every: int = 20
+    tries: int = 3
+
+
+class Refined(NamedTuple):
+    """Refined weights, their validation score, and how it went."""
+
+    weights: Weights
+    score: float
+    initial_score: float
+    iterations: int
+    rate: float
+
+    def notes(self) -> dict[str, float]:
+        """Return what a model file tells of it."""
+        return {
+            "score_before": self.initial_score,
+            "score_after": self.score,
+            "iterations": self.iterations,
+            "learning_rate": self.rate,
+        }
+
+
+def horizon_weights(
+    predictor: InitialPredictor, segments: Segments, horizon: int, floor: float = 1e-3
+) -> Array:
+    """Return (H, d_o), inversely proportional to the linear base's error at each horizon.
+
+    Without them the far horizons, whose errors are a thousand times larger, would be all that
+    refinement sees. Without a base all horizons count alike.
+    """
+    columns = segments.observations.shape[2]
+    if not len(predictor.weights.base):
+        return np.full((horizon, columns), 1 / (horizon * columns))
+    weights = predictor.weights
+    linear = weights._replace(
+        prediction=np.zeros_like(weights.prediction), direct=np.zeros_like(weights.direct)
+    )
+    starts = origins(segments, horizon)
+    squared = rollout_errors(linear, predictor.frame, segments, starts, horizon)
+    error = np.nanmean(squared, axis=0)
+    inverse = 1 / np.maximum(error, floor * error.max(0))
+    return np.asarray(inverse / inverse.sum(0) / columns)
+
+
+def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon: int) -> float:
+    """Return the robust score of the rolled-out errors on validation segments."""
+    starts = origins(segments, horizon)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = rollout_errors(weights, frame, segments, starts, horizon)
+        return robust_score(group_errors(squared.astype(float), starts.segment))
+
+
+def refine_rollout(
+    predictor: InitialPredictor,
+    train: Segments,
+    validation: Segments,
+    options: RefinementOptions,
+    generator: np.random.Generator,
+    progress: Progress | None = None,
+) -> Refined:
+    """Return the predictor's weights refined on ``train``, chosen by ``validation``."""
+    frame = predictor.frame.astype(np.float32)
+    weighing = horizon_weights(predictor, train, options.horizon)
+    train, validation = train.astype(np.float32), validation.astype(np.float32)
+    first = predictor.weights.astype(np.float32)
+    initial_score = validation_score(first, frame, validation, options.horizon)
+    rate = options.learning_rate
+    best = Refined(predictor.weights, initial_score, initial_score, 0, rate)
+    for _ in range(options.tries):
+        best = _descend(
+            predictor, frame, train, validation, weighing, rate, options, generator, best, progress
+        )
+        if best.iterations:
+            break
+        rate /= 2
+    return best
+
+
+def _descend(
+    predictor: InitialPredictor,
+    frame: Frame,
+    train: Segments,
+    validation: Segments,
+    weighing: Array,
+    rate: float,
+    options: RefinementOptions,
+    generator: np.random.Generator,
+    best: Refined,
+    progress: Progress | None,
+) -> Refined:
+    """Run one schedule; return the best weights seen, or ``best`` if nothing beat it."""
+    coordinates = Coordinates(predictor)
+    point = coordinates.inward(predictor.weights)
+    adam = Adam(point, options.clip)
+    for iteration in range(options.iterations):
+        batch = _minibatch(train, options.batch, generator)
+        starts = origins(
+            batch, options.horizon, options.stride, int(generator.integers(options.stride))
+        )
+        if not len(starts.tick):
+            continue
+        weights = coordinates.outward(point).astype(np.float32)
+        loss, gradient = rollout_loss(weights, frame, batch, starts, weighing)
+        inward = coordinates.gradient(gradient)
+        if not np.isfinite(loss) or not all(np.isfinite(part).all() for part in inward):
+            break
+        point = adam.step(point, inward, cosine_rate(rate, iteration, options.iterations))
+        last = iteration == options.iterations - 1
+        if (iteration + 1) % options.check_every == 0 or last:
+            weights = coordinates.outward(point)
+            score = validation_score(weights.astype(np.float32), frame, validation, options.horizon)
+            if score < best.score:
+                best = Refined(weights, score, best.initial_score, iteration + 1, rate)
+            if progress is not None:
+                progress("refinement", (iteration + 1) / options.iterations)
+    return best
+
+
+def _minibatch(segments: Segments, size: int, generator: np.random.Generator) -> Segments:
+    count = len(segments.observations)
+    if count <= size:
+        return segments
+    return segments.pick(np.sort(generator.choice(count, size, replace=False)))
+
+
+class Coordinates:
+    """Weights seen in the coordinates in which base and direct term are whitened."""
+
+    def __init__(self, predictor: InitialPredictor) -> None:
+        """Take the coordinates from the predictor."""
+        self._base = predictor.base_coordinates
+        self._direct = predictor.direct_coordinates
+        self._base_inverse = np.linalg.pinv(self._base)
+        self._direct_inverse = np.linalg.pinv(self._direct)
+
+    def inward(self, weights: Weights) -> list[Array]:
+        """Return the arrays that the optimiser moves."""
+        return list(
+            weights._replace(
+                base=self._base_inverse @ weights.base,
+                direct=self._direct_inverse @ weights.direct,
+            )
+        )
+
+    def outward(self, point: list[Array]) -> Weights:
+        """Return the weights at a point."""
+        inner = Weights(*point)
+        return inner._replace(base=self._base @ inner.base, direct=self._direct @ inner.direct)
+
+    def gradient(self, gradient: Weights) -> list[Array]:
+        """Return the gradient at the point, given that at the weights."""
+        wide = Weights(*(part.astype(np.float64) for part in gradient))
+        return list(
+            wide._replace(base=self._base.T @ wide.base, direct=self._direct.T @ wide.direct)
+        )

@@ -1,0 +1,112 @@
+"""What is fitted once the weights are final: stand-ins, the way in from history, guards, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import Array, khatri_rao
+from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.filtering import Dynamics, filter_run
+from rffpsr_ros.learning.history import fit_history
+from rffpsr_ros.learning.initialisation import tick_windows
+from rffpsr_ros.learning.moments import Regression
+from rffpsr_ros.learning.predictor import Frame, Limits, Weights, predict_observation
+from rffpsr_ros.learning.preparation import Prepared, Recordings
+from rffpsr_ros.models.guards import Guards, learn_guards
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
+
+HISTORY_RIDGE = 1e-3
+
+
+class Followed(NamedTuple):
+    """Recordings as the finished weights see them, run by run."""
+
+    states: list[Array]  # (T, p), before each tick
+    actions: list[Array]  # phi^a (T, r_a)
+    observations: list[Array]  # phi^o (T, r_o)
+    errors: list[Array]  # one-step errors (T, d_o), standardised; NaN where not seen
+
+
+def follow(recordings: Recordings, frame: Frame, weights: Weights) -> Followed:
+    """Filter through recordings from the initial state."""
+    followed = Followed([], [], [], [])
+    dynamics = Dynamics(weights.covariance, weights.extended, weights.initial)
+    for run, seen in zip(recordings.filled, recordings.seen, strict=True):
+        action, observation = frame.action(run.actions), frame.observation(run.observations)
+        states = filter_run(dynamics, frame.conditioning, action, observation)
+        windows = tick_windows(run, frame.past, np.arange(len(run.actions)))
+        joined = khatri_rao(states, action)
+        predicted = predict_observation(
+            weights, frame, joined, windows.observations, windows.actions
+        ).value
+        followed.states.append(states)
+        followed.actions.append(action)
+        followed.observations.append(observation)
+        followed.errors.append(np.where(seen, predicted - run.observations, np.nan))
+    return followed
+
+
+def finish(
+    prepared: Prepared,
+    history: FeatureMap,
+    frame: Frame,
+    weights: Weights,
+    head: WindowHead | None,
+    options: RFFPSROptions,
+) -> Parts:
+    """Return the fitted parts around final weights."""
+    train = follow(prepared.train, frame, weights)
+    validation = follow(prepared.validation, frame, weights)
+    limits = Limits(*_standard_limits(prepared, options.margin))
+    return Parts(
+        prepared.observation_scaling,
+        prepared.action_scaling,
+        frame._replace(limits=limits),
+        weights,
+        _expected_features(train, prepared.train.seen, options.ridge),
+        fit_history(prepared.train.filled, train.states, history, options.past, HISTORY_RIDGE),
+        _guards(train, validation, options.past),
+        "prediction" if options.refinement == "rollout" else "features",
+        head,
+    )
+
+
+def _expected_features(followed: Followed, seen: Sequence[Array], ridge: float) -> Array:
+    """Return the weights (p r_a, r_o) of E[phi^o | q, a], on ticks that were seen whole."""
+    joint = followed.states[0].shape[1] * followed.actions[0].shape[1]
+    regression = Regression.zeros(followed.observations[0].shape[1], joint)
+    for states, actions, observations, whole in zip(*followed[:3], seen, strict=True):
+        complete = whole.all(1)
+        regression.add(khatri_rao(states, actions)[complete], observations[complete])
+    return regression.solve(ridge).T
+
+
+def _guards(train: Followed, validation: Followed, warm_up: int) -> Guards:
+    """Return what is normal, from how the finished filter follows all recordings."""
+    norms = np.concatenate(
+        [np.linalg.norm(states, axis=1) for states in [*train.states, *validation.states]]
+    )
+    held_out = np.concatenate(validation.errors)
+    scale = np.sqrt(np.nanmean(held_out**2, axis=0))
+    scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
+    innovations = [
+        np.nanmean((error / scale) ** 2, axis=1)[warm_up:]
+        for error in [*train.errors, *validation.errors]
+    ]
+    return learn_guards(norms, innovations, scale)
+
+
+def _standard_limits(prepared: Prepared, margin: float) -> tuple[Array, Array, Array, Array]:
+    observation, action = prepared.observation_scaling, prepared.action_scaling
+    low, high = observation.limits(margin)
+    least, most = action.limits(margin)
+    return (
+        observation.apply(low),
+        observation.apply(high),
+        action.apply(least),
+        action.apply(most),
+    )

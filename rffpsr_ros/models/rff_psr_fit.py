@@ -1,0 +1,241 @@
+"""The way from prepared recordings to a fitted RFF-PSR, one step a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.filtering import Conditioning, Dynamics
+from rffpsr_ros.learning.initialisation import (
+    InitialPredictor,
+    PredictorOptions,
+    fit_base,
+    initial_predictor,
+)
+from rffpsr_ros.learning.predictor import Frame, Weights
+from rffpsr_ros.learning.preparation import Prepared, Recordings
+from rffpsr_ros.learning.rollout_loss import rollout_errors
+from rffpsr_ros.learning.rollout_refinement import RefinementOptions, refine_rollout
+from rffpsr_ros.learning.scaling import Run
+from rffpsr_ros.learning.segments import Segments, cut_segments, origins
+from rffpsr_ros.learning.stage_two import contract, contraction
+from rffpsr_ros.learning.two_stage import TwoStageOptions, TwoStageResult, two_stage_regression
+from rffpsr_ros.learning.window_loss import fit_head, window_targets
+from rffpsr_ros.learning.window_refinement import (
+    Point,
+    WindowRecordings,
+    WindowRefinementOptions,
+    refine_window,
+)
+from rffpsr_ros.models.rff_psr_finish import finish
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
+
+SEGMENT = 100
+"""Ticks of a training segment that count, beyond the burn-in."""
+
+STATE_BLOW_UP = 1e3
+"""Before the training states' size is known, they are held within so many times |Q_0|."""
+
+Progress = Callable[[str, float], None]
+
+
+class Learned(NamedTuple):
+    """Weights after refinement, and what to tell of how they came about."""
+
+    frame: Frame
+    weights: Weights
+    head: WindowHead | None
+    refinement: dict[str, Any]
+
+
+def learn_parts(
+    prepared: Prepared, options: RFFPSROptions, progress: Progress
+) -> tuple[Parts, dict[str, Any]]:
+    """Return the fitted parts and metrics, from two-stage regression to guards."""
+    generator = np.random.default_rng(options.seed)
+    progress("two-stage regression", 0.0)
+    stages = two_stage_regression(
+        prepared.train.recorded, two_stage_options(prepared, options), generator
+    )
+    progress("refinement", 0.0)
+    learned = _learn(prepared, stages, options, generator, progress)
+    progress("guards and metrics", 0.0)
+    parts = finish(
+        prepared, stages.features.history, learned.frame, learned.weights, learned.head, options
+    )
+    return parts, _metrics(prepared, learned, options)
+
+
+def _learn(
+    prepared: Prepared,
+    stages: TwoStageResult,
+    options: RFFPSROptions,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> Learned:
+    """Refine what two-stage regression found, in the form that the options ask for."""
+    dynamics = contract(stages.features, stages.system)
+    longest = STATE_BLOW_UP * float(np.linalg.norm(dynamics.initial))
+    frame = Frame(
+        stages.features.observation,
+        stages.features.action,
+        None,
+        options.base_past,
+        options.direct_past if options.direct_features else 0,
+        Conditioning(options.regularisation, longest),
+    )
+    head: Array | None = None
+    notes: dict[str, Any] = {}
+    if options.refinement == "window":
+        dynamics, head, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
+    predictor = _predictor(prepared, frame, dynamics, options, generator)
+    frame, weights = predictor.frame, predictor.weights
+    if options.refinement == "rollout":
+        refinement = RefinementOptions(
+            options.horizon or options.future, options.iterations, options.learning_rate
+        )
+        train, validation = _segments(prepared, frame, options)
+        refined = refine_rollout(predictor, train, validation, refinement, generator, progress)
+        weights, notes = refined.weights, refined.notes()
+    if options.forecast != "window":
+        return Learned(frame, weights, None, notes)
+    futures = stages.features.future_action
+    if head is None:
+        head = _head(prepared, stages, frame, weights, options)
+    return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
+
+
+def two_stage_options(prepared: Prepared, options: RFFPSROptions) -> TwoStageOptions:
+    """Return the two stages' options, with the ranks that the data decide."""
+    columns = len(prepared.observation_scaling.mean), len(prepared.action_scaling.mean)
+    return TwoStageOptions(
+        past=options.past,
+        future=options.future,
+        features=options.features,
+        rank=options.rank,
+        observation_rank=options.observation_rank or min(options.rank, 3 + 3 * columns[0]),
+        action_rank=options.action_rank or min(options.rank, 2 + 3 * columns[1]),
+        tolerance=options.tolerance,
+        bandwidth=options.bandwidth,
+        stage_one=options.stage_one,
+        conditioning=options.conditioning,
+        ridge=options.ridge,
+        stage_two_ridge=options.ridge,
+        stage_one_regularisation=options.regularisation,
+        state_rank=options.state_rank,
+    )
+
+
+def _predictor(
+    prepared: Prepared,
+    frame: Frame,
+    dynamics: Dynamics,
+    options: RFFPSROptions,
+    generator: np.random.Generator,
+) -> InitialPredictor:
+    """Fit base, direct term and prediction weights around the learned dynamics."""
+    runs, seen = prepared.train.filled, prepared.train.seen
+    base, coordinates = np.zeros((0, runs[0].observations.shape[1])), np.zeros((0, 0))
+    if options.base_past:
+        base, coordinates = fit_base(
+            prepared.train.recorded, seen, options.base_past, PredictorOptions.base_ridge
+        )
+    parts = PredictorOptions(
+        base_past=options.base_past,
+        direct_past=options.direct_past,
+        direct_features=options.direct_features,
+    )
+    whiten = options.refinement == "rollout"
+    return initial_predictor(
+        runs, seen, frame, dynamics, base, coordinates, parts, generator, whiten
+    )
+
+
+def _segments(
+    prepared: Prepared, frame: Frame, options: RFFPSROptions
+) -> tuple[Segments, Segments]:
+    """Return training and validation recordings as segments."""
+    horizon = options.horizon or options.future
+    length = max(SEGMENT + options.past, horizon + 1)
+    train, validation = (
+        cut_segments(part.filled, part.seen, frame, length, options.past, horizon)
+        for part in (prepared.train, prepared.validation)
+    )
+    return train, validation
+
+
+def _whole_runs(runs: Sequence[Run], seen: Sequence[Array], frame: Frame) -> Segments:
+    """Return every run as one segment."""
+    longest = max(len(run.actions) for run in runs)
+    return cut_segments(runs, seen, frame, longest, 0)
+
+
+def _refine_as_in_the_paper(
+    prepared: Prepared,
+    stages: TwoStageResult,
+    frame: Frame,
+    options: RFFPSROptions,
+    progress: Progress,
+) -> tuple[Dynamics, Array, dict[str, Any]]:
+    """Return dynamics and k-step head refined on the window error."""
+    maps = contraction(stages.features, stages.system.state_projection)
+    start = _bare_weights(contract(stages.features, stages.system), prepared)
+
+    def recordings(part: Recordings) -> WindowRecordings:
+        segments = _whole_runs(part.filled, part.seen, frame)
+        return WindowRecordings(
+            segments, window_targets(segments, frame, stages.features.future_action, options.future)
+        )
+
+    train, validation = recordings(prepared.train), recordings(prepared.validation)
+    head = fit_head(start, frame, *train, options.ridge)
+    refined = refine_window(
+        Point(stages.system.extended, stages.system.immediate, head),
+        start,
+        maps,
+        frame,
+        train,
+        validation,
+        WindowRefinementOptions(options.rounds, options.step),
+        progress,
+    )
+    covariance, extended = maps.tensors(refined.point.extended, refined.point.immediate)
+    return Dynamics(covariance, extended, start.initial), refined.point.head, refined.notes()
+
+
+def _head(
+    prepared: Prepared,
+    stages: TwoStageResult,
+    frame: Frame,
+    weights: Weights,
+    options: RFFPSROptions,
+) -> Array:
+    segments = _whole_runs(prepared.train.filled, prepared.train.seen, frame)
+    targets = window_targets(segments, frame, stages.features.future_action, options.future)
+    return fit_head(weights, frame, segments, targets, options.ridge)
+
+
+def _bare_weights(dynamics: Dynamics, prepared: Prepared) -> Weights:
+    """Return weights of which only the dynamics matter."""
+    columns = len(prepared.observation_scaling.mean)
+    nothing = np.zeros((0, columns))
+    return Weights(*dynamics, np.zeros((len(dynamics.covariance), columns)), nothing, nothing)
+
+
+def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> dict[str, Any]:
+    """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
+    horizon = options.horizon or options.future
+    metrics: dict[str, Any] = {"refinement": learned.refinement}
+    segments = _segments(prepared, learned.frame, options)
+    for name, part in zip(("training", "validation"), segments, strict=True):
+        starts = origins(part, horizon)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = rollout_errors(learned.weights, learned.frame, part, starts, horizon)
+        errors = np.nanmean(squared, axis=0) * prepared.observation_scaling.deviation**2
+        metrics[f"{name}_mse"] = errors.sum(1).tolist()
+        metrics[f"{name}_mse_by_observation"] = errors.tolist()
+    return metrics

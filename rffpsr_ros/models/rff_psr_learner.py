@@ -1,0 +1,118 @@
+"""`RFFPSR`: learns a predictive state representation with random Fourier features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.holdout import hold_out
+from rffpsr_ros.learning.preparation import check_columns, check_windows, prepare
+from rffpsr_ros.models.predictive_model import TrainingRecord
+from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.rff_psr_fit import learn_parts
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions, check_names
+from rffpsr_ros.models.training_set import training_signature
+
+FILL_PAST = 5
+"""Ticks that the linear stand-in for missing observations looks back, where there is no base."""
+
+
+class RFFPSR:
+    """Learner of `RFFPSRModel`; without options, the recommended recipe.
+
+    The recipe adds to the paper's predictive state a linear base and features of a short window,
+    starts from two-stage regression and refines the error of rolled-out predictions.
+    `RFFPSR.paper` gives the paper's settings. Options are those of `RFFPSROptions`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffpsr_ros import RFFPSR, Trajectory
+    >>> draw = np.random.default_rng(0)
+    >>> def run(ticks=200):
+    ...     actions = draw.uniform(-1, 1, ticks)
+    ...     position = np.cumsum(np.cumsum(actions) * 0.01 - 0.005)
+    ...     return Trajectory(np.sin(position), actions, period=0.05)
+    >>> model = RFFPSR(iterations=20).fit([run(), run(), run()])
+    >>> model.predict(model.initial_state(), np.zeros((5, 1))).shape
+    (5, 1)
+    """
+
+    def __init__(self, **options: Any) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If an option is unknown (the nearest known one is named) or has a wrong value.
+        """
+        check_names(options, RFFPSROptions.names(), "option")
+        self.options = RFFPSROptions(**options)
+
+    @classmethod
+    def paper(cls, **options: Any) -> RFFPSR:
+        """Return a learner with the paper's settings; ``options`` replace single ones.
+
+        10000 features, rank 20, the median bandwidth, refinement of the window error by gradient
+        descent, and forecasts from the one-shot window head: neither base nor direct term.
+        """
+        settings: dict[str, Any] = {
+            "past": 20,
+            "future": 10,
+            "features": 10_000,
+            "rank": 20,
+            "observation_rank": 20,
+            "action_rank": 20,
+            "state_rank": 20,
+            "bandwidth": 1.0,
+            "ridge": 1e-6,
+            "refinement": "window",
+            "forecast": "window",
+            "base_past": 0,
+            "direct_past": 0,
+            "direct_features": 0,
+        }
+        return cls(**(settings | options))
+
+    @classmethod
+    def from_mapping(cls, learning: Mapping[str, Any]) -> RFFPSR:
+        """Return a learner with the options that stand under ``learning`` in a configuration."""
+        check_names(learning, RFFPSROptions.names(), "key learning.")
+        return cls(**learning)
+
+    def fit(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> RFFPSRModel:
+        """Return the model learned from ``train``; ``validation`` judges refinement only.
+
+        Without validation recordings whole trajectories, or the ends of a few, are held out.
+        ``progress`` is called with each stage's name and the fraction of it that is done.
+
+        Raises
+        ------
+        InputError
+            If trajectories do not fit together, a column is constant, or there are too few
+            windows; each with one sentence that says what would be right.
+        """
+        options = self.options
+        signature = training_signature(train, validation)
+        check_columns(train)
+        notes = []
+        if not validation:
+            train, validation = hold_out(train, 2 * (options.past + options.future + 1))
+            notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
+        needed = 2 * (options.rank + 1)
+        check_windows(train, options.past, options.future, needed)
+        prepared = prepare(train, validation, options.base_past or FILL_PAST)
+        parts, metrics = learn_parts(prepared, options, progress or _ignore)
+        record = TrainingRecord(asdict(options), metrics, tuple(notes))
+        return RFFPSRModel(signature, record, parts)
+
+
+def _ignore(stage: str, fraction: float) -> None:
+    del stage, fraction

@@ -1,0 +1,159 @@
+"""The options of `RFFPSR`: what they mean, what they may be, and how they read from a file."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_type_hints
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.stage_one import ConditioningForm
+from rffpsr_ros.learning.two_stage import StageOneMethod
+
+Refinement = Literal["rollout", "window", "none"]
+Forecast = Literal["rollout", "window"]
+
+
+@dataclass(frozen=True)
+class RFFPSROptions:
+    """Options of `RFFPSR`; ``None`` means: decided from the data.
+
+    Attributes
+    ----------
+    past, future
+        Ticks of history and of future that windows hold (paper: 20 and 10).
+    features
+        Random frequencies D per feature map; each gives a cosine and a sine.
+    rank
+        Cap on the directions kept of histories, futures and products.
+    observation_rank, action_rank
+        Caps on the directions kept of single observations and actions.
+    state_rank
+        Cap on the state's size p.
+    tolerance
+        Directions whose singular value is below this fraction of the largest are dropped.
+    bandwidth
+        Kernel bandwidth, as a multiple of the median distance between points.
+    stage_one
+        ``joint`` or ``conditional`` regression; ``random`` replaces what they learn by noise.
+    conditioning
+        ``squared``: C (C^2 + lambda)^-1; ``plain``: (C + lambda)^-1.
+    ridge
+        Penalty of all stage regressions, on means over windows.
+    regularisation
+        The lambda of conditioning, in stage one and in the filter.
+    refinement
+        ``rollout``: error of rolled-out predictions; ``window``: the paper's; ``none``.
+    forecast
+        ``rollout``, or ``window``: the paper's one-shot head, which sees all actions of a window.
+    horizon
+        Ticks that rolled-out refinement looks ahead; None: ``future``.
+    iterations, learning_rate
+        Steps of rolled-out refinement, and the first one's relative size.
+    rounds, step
+        The same for the paper's refinement.
+    base_past
+        Ticks of history in the linear base; 0: no base.
+    direct_past, direct_features
+        Ticks of history and random frequencies of the direct term; 0: none.
+    margin
+        How far beyond the range seen in training features are trusted, as a fraction of it.
+    seed
+        The seed of all randomness.
+    """
+
+    past: int = 20
+    future: int = 10
+    features: int = 200
+    rank: int = 20
+    observation_rank: int | None = None
+    action_rank: int | None = None
+    state_rank: int = 8
+    tolerance: float = 1e-3
+    bandwidth: float = 2.0
+    stage_one: StageOneMethod = "joint"
+    conditioning: ConditioningForm = "squared"
+    ridge: float = 1e-4
+    regularisation: float = 1e-3
+    refinement: Refinement = "rollout"
+    forecast: Forecast = "rollout"
+    horizon: int | None = None
+    iterations: int = 400
+    learning_rate: float = 1e-2
+    rounds: int = 100
+    step: float = 1e-2
+    base_past: int = 20
+    direct_past: int = 4
+    direct_features: int = 100
+    margin: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every option.
+
+        Raises
+        ------
+        InputError
+            If an option has the wrong type or is out of its range.
+        """
+        for name, hint in get_type_hints(type(self)).items():
+            _check_type(name, getattr(self, name), hint)
+        for name in _AT_LEAST_ONE:
+            _require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
+        for name in _AT_LEAST_ZERO:
+            _require(name, getattr(self, name), lambda v: v >= 0, "at least 0")
+        for name in _POSITIVE:
+            _require(name, getattr(self, name), lambda v: v > 0, "greater than 0")
+        _require("tolerance", self.tolerance, lambda v: v < 1, "less than 1")
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all options."""
+        return tuple(field.name for field in fields(cls))
+
+
+_AT_LEAST_ONE = (
+    "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
+    "horizon", "iterations", "rounds",
+)  # fmt: skip
+_AT_LEAST_ZERO = ("base_past", "direct_past", "direct_features", "margin", "tolerance", "seed")
+_POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")
+
+
+def check_names(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    """Refuse unknown names, naming the nearest known one.
+
+    Raises
+    ------
+    InputError
+        If a name in ``given`` is not known.
+    """
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.4)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+            raise InputError(f"{what} '{name}' is unknown; {hint}")
+
+
+def _check_type(name: str, value: Any, hint: Any) -> None:
+    choices = get_args(hint)
+    if choices and all(isinstance(choice, str) for choice in choices):
+        if value not in choices:
+            raise InputError(
+                f"option '{name}' is {value!r}; it must be one of {', '.join(choices)}"
+            )
+        return
+    if value is None and type(None) in choices:
+        return
+    whole = hint is int or int in choices
+    kinds: tuple[type, ...] = (int,) if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
+        kind = "a whole number" if whole else "a number"
+        raise InputError(f"option '{name}' is {value!r}; it must be {kind}")
+
+
+def _require(name: str, value: Any, holds: Any, words: str) -> None:
+    if value is not None and not holds(value):
+        raise InputError(f"option '{name}' is {value}; it must be {words}")

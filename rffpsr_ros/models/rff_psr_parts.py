@@ -1,0 +1,114 @@
+"""What a fitted RFF-PSR consists of, and how that lies in a model file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.filtering import Conditioning
+from rffpsr_ros.learning.history import HistoryRegression
+from rffpsr_ros.learning.predictor import Frame, Limits, Weights
+from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.models.guards import Guards
+
+StandIn = Literal["prediction", "features"]
+"""What stands in for an observation not seen: features of the predicted one, or E[phi^o | q, a]."""
+
+
+class WindowHead(NamedTuple):
+    """The paper's one-shot forecast of a whole window; each row sees all the window's actions."""
+
+    future_action: FeatureMap  # psi^a
+    weights: Array  # (p r_psi_a, k d_o)
+    future: int  # k
+
+
+class Parts(NamedTuple):
+    """All that a fitted RFF-PSR consists of; standard units throughout."""
+
+    observation_scaling: Scaling
+    action_scaling: Scaling
+    frame: Frame
+    weights: Weights
+    expected: Array  # (p r_a, r_o): E[phi^o | q, a]
+    history: HistoryRegression
+    guards: Guards
+    stand_in: StandIn
+    head: WindowHead | None
+
+
+def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return header and arrays of fitted parts."""
+    frame, conditioning = parts.frame, parts.frame.conditioning
+    header = {
+        "base_past": frame.base_past,
+        "direct_past": frame.direct_past,
+        "regularisation": conditioning.regularisation,
+        "cap": conditioning.cap if np.isfinite(conditioning.cap) else None,
+        "history_past": parts.history.past,
+        "guards": parts.guards.to_json(),
+        "stand_in": parts.stand_in,
+        "window": None if parts.head is None else parts.head.future,
+    }
+    arrays = {
+        "observation_scaling": np.stack(parts.observation_scaling),
+        "action_scaling": np.stack(parts.action_scaling),
+        "expected": parts.expected,
+        "innovation_scale": parts.guards.innovation_scale,
+        "history_weights": parts.history.weights,
+        **{f"weights_{name}": part for name, part in parts.weights._asdict().items()},
+    }
+    if frame.limits is not None:
+        arrays |= {f"limits_{name}": part for name, part in frame.limits._asdict().items()}
+    maps = {
+        "observation": frame.observation,
+        "action": frame.action,
+        "direct": frame.direct,
+        "history": parts.history.features,
+        "future_action": None if parts.head is None else parts.head.future_action,
+    }
+    for name, features in maps.items():
+        if features is not None:
+            arrays[f"{name}_frequencies"] = features.frequencies
+            arrays[f"{name}_projection"] = features.projection
+    if parts.head is not None:
+        arrays["head_weights"] = parts.head.weights
+    return header, arrays
+
+
+def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
+    """Rebuild fitted parts from what `pack` returned."""
+
+    def features(name: str) -> FeatureMap:
+        return FeatureMap(arrays[f"{name}_frequencies"], arrays[f"{name}_projection"])
+
+    cap = header["cap"]
+    limited = "limits_observation_low" in arrays
+    frame = Frame(
+        features("observation"),
+        features("action"),
+        features("direct") if "direct_frequencies" in arrays else None,
+        int(header["base_past"]),
+        int(header["direct_past"]),
+        Conditioning(float(header["regularisation"]), float("inf") if cap is None else cap),
+        Limits(*(arrays[f"limits_{name}"] for name in Limits._fields)) if limited else None,
+    )
+    head = None
+    if header["window"] is not None:
+        head = WindowHead(features("future_action"), arrays["head_weights"], header["window"])
+    return Parts(
+        Scaling(*arrays["observation_scaling"]),
+        Scaling(*arrays["action_scaling"]),
+        frame,
+        Weights(*(arrays[f"weights_{name}"] for name in Weights._fields)),
+        arrays["expected"],
+        HistoryRegression(
+            features("history"), arrays["history_weights"], int(header["history_past"])
+        ),
+        Guards.from_json(header["guards"], arrays["innovation_scale"]),
+        header["stand_in"],
+        head,
+    )
