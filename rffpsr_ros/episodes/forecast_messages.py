@@ -1,0 +1,104 @@
+"""Forecasts as messages that people's tools know: one layout for live topics and for bags.
+
+Every function takes ``make``, called as ``make("package/msg/Name", field=value, ...)`` with all
+fields of the message, and returns what it makes. Number arrays are handed to it as float64 numpy
+arrays. So messages of rclpy and of rosbags come from the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Array
+
+Make = Callable[..., Any]
+
+PREDICTION_TYPE = "std_msgs/msg/Float64MultiArray"
+TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
+PREDICTED_TYPE = "sensor_msgs/msg/JointState"
+
+FORECAST_TYPES = {
+    "prediction": PREDICTION_TYPE,
+    "trajectory": TRAJECTORY_TYPE,
+    "predicted": PREDICTED_TYPE,
+}
+"""Message type by the last part of a forecast topic's name."""
+
+_NOTHING = np.empty(0)
+
+
+def prediction_message(make: Make, forecast: Array) -> Any:
+    """Return a forecast (H, d_o) as an array laid out horizon x observation."""
+    horizon, columns = forecast.shape
+    dimension = "std_msgs/msg/MultiArrayDimension"
+    layout = make(
+        "std_msgs/msg/MultiArrayLayout",
+        dim=[
+            make(dimension, label="horizon", size=horizon, stride=horizon * columns),
+            make(dimension, label="observation", size=columns, stride=columns),
+        ],
+        data_offset=0,
+    )
+    return make(PREDICTION_TYPE, layout=layout, data=_floats(forecast.ravel()))
+
+
+def trajectory_message(
+    make: Make, forecast: Array, names: Sequence[str], stamp_ns: int, period: float
+) -> Any:
+    """Return a forecast (H, d_o) as a trajectory from the time ``stamp_ns`` it was made at.
+
+    Point h lies ``h * period`` seconds ahead, h from 1.
+    """
+    points = [
+        make(
+            "trajectory_msgs/msg/JointTrajectoryPoint",
+            positions=_floats(row),
+            velocities=_NOTHING,
+            accelerations=_NOTHING,
+            effort=_NOTHING,
+            time_from_start=_time(
+                make, "builtin_interfaces/msg/Duration", ahead_ns(step + 1, period)
+            ),
+        )
+        for step, row in enumerate(forecast)
+    ]
+    return make(
+        TRAJECTORY_TYPE, header=_header(make, stamp_ns), joint_names=list(names), points=points
+    )
+
+
+def predicted_message(make: Make, values: Array, names: Sequence[str], stamp_ns: int) -> Any:
+    """Return what is expected (d_o,) at the time ``stamp_ns``, so that plots lay it over the truth.
+
+    The stamp is the time that the forecast is for, not the time it was made at.
+    """
+    return make(
+        PREDICTED_TYPE,
+        header=_header(make, stamp_ns),
+        name=list(names),
+        position=_floats(values),
+        velocity=_NOTHING,
+        effort=_NOTHING,
+    )
+
+
+def ahead_ns(steps: int, period: float) -> int:
+    """Return how many nanoseconds ahead a forecast's step lies."""
+    return round(steps * period * 1e9)
+
+
+def _header(make: Make, stamp_ns: int) -> Any:
+    stamp = _time(make, "builtin_interfaces/msg/Time", stamp_ns)
+    return make("std_msgs/msg/Header", stamp=stamp, frame_id="")
+
+
+def _time(make: Make, type_name: str, nanoseconds: int) -> Any:
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return make(type_name, sec=seconds, nanosec=rest)
+
+
+def _floats(values: Array) -> Array:
+    return np.ascontiguousarray(values, dtype=np.float64)
