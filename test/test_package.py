@@ -22,6 +22,7 @@ ROSDEP_KEYS = {
     "rosbags": "python3-rosbags-pip",
     "tqdm": "python3-tqdm",
     "matplotlib": "python3-matplotlib",
+    "Pillow": "python3-pil",
     "pytest": "python3-pytest",
     "hypothesis": "python3-hypothesis",
     "catkin_pkg": "python3-catkin-pkg-modules",
@@ -43,6 +44,18 @@ def setup_options(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, 
     monkeypatch.chdir(checkout)
     runpy.run_path("setup.py")
     return options
+
+
+def run_time_requirements(setup_options: dict[str, Any]) -> list[str]:
+    extras = setup_options["extras_require"]
+    return [
+        *setup_options["install_requires"],
+        *(
+            requirement
+            for extra in extras.keys() - {"test", "lint"}
+            for requirement in extras[extra]
+        ),
+    ]
 
 
 def distribution_name(requirement: str) -> str:
@@ -68,7 +81,7 @@ def test_every_requirement_has_its_rosdep_key(
     manifest: Package, setup_options: dict[str, Any]
 ) -> None:
     keys = {dependency.name for dependency in manifest.exec_depends}
-    for requirement in setup_options["install_requires"] + setup_options["extras_require"]["plot"]:
+    for requirement in run_time_requirements(setup_options):
         assert ROSDEP_KEYS[distribution_name(requirement)] in keys
     test_keys = {dependency.name for dependency in manifest.test_depends}
     for requirement in setup_options["extras_require"]["test"]:
@@ -77,7 +90,7 @@ def test_every_requirement_has_its_rosdep_key(
 
 
 def test_run_time_requirements_have_lower_bounds_only(setup_options: dict[str, Any]) -> None:
-    for requirement in setup_options["install_requires"] + setup_options["extras_require"]["plot"]:
+    for requirement in run_time_requirements(setup_options):
         assert re.fullmatch(r"\w+>=[\d.]+", requirement)
 
 
