@@ -7,7 +7,7 @@ or from the one that the environment variable RFFPSR_SHARED names; what can be s
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,10 @@ from scipy.io import loadmat
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.simulation.excitation import mixture, uniform_hold
+from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
+from rffpsr_ros.simulation.synthetic import SyntheticSystem
+from rffpsr_ros.simulation.system import Policy, dataset, open_loop
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -58,3 +62,111 @@ def synth() -> Split:
         ]
 
     return Split(part("tr"), part("val"), part("tst"))
+
+
+def fresh_synthetic(seed: int, test_count: int = 50) -> Split:
+    """Return new data of the same system: 10, 5 and ``test_count`` trajectories of 100 ticks."""
+    system = SyntheticSystem()
+    low, high = system.action_limits
+
+    def policy(generator: np.random.Generator) -> Policy:
+        return open_loop(uniform_hold(generator, low, high, system.period))
+
+    runs = dataset(system, policy, 15 + test_count, ticks=100, seed=seed)
+    return Split(runs[:10], runs[10:15], runs[15:])
+
+
+def swimmer(seed: int, blind_probability: float = 0.8, noise: float = 0.05) -> Split:
+    """Return the paper's swimmer experiment: 24, 1 and 10 trajectories of 100 ticks.
+
+    Training actions are uniformly random; in the test trajectories they are so with
+    ``blind_probability`` and seek the goal otherwise. The target is the nose position, the last two
+    observations (`SWIMMER_TARGET`).
+    """
+    system = Swimmer()
+    low, high = system.action_limits
+
+    def with_probability(probability: float) -> Callable[[np.random.Generator], Policy]:
+        def policy(generator: np.random.Generator) -> Policy:
+            blind = uniform_hold(generator, low, high, system.period)
+            return mixture(generator, blind, seek_goal, probability, low, high)
+
+        return policy
+
+    learning = dataset(system, with_probability(1.0), 25, 100, seed, noise)
+    # A seed of its own: the test must not begin with the training set's blind actions.
+    test = dataset(system, with_probability(blind_probability), 10, 100, seed + 1_000_000, noise)
+    return Split(learning[:24], learning[24:], test)
+
+
+SWIMMER_TARGET = slice(2, 4)
+"""The columns of the swimmer's nose position."""
+
+
+def quarter_drone() -> Split:
+    """Return the one-axis drone rig in closed loop, 100 Hz: angle (deg) under control (%).
+
+    The quasi-static, step and swept-sine runs are for learning (the last fifth of each for
+    validation), the multisine run for the test. In a row of the files the control answers the
+    angle of the same row (its first row is the gain times the first angle), so it acts before the
+    *next* row's angle: pairing them as they stand would hand a forecast its own target.
+    """
+    names = ("sinal1_semi_estatica", "sinal2_degraus", "sinal3_swept_sine", "sinal4_multiseno")
+    runs = []
+    for name in names:
+        path = shared_file(f"data/quarter_drone/{name}_malha_fechada.csv")
+        rows = np.genfromtxt(path, delimiter=",", names=True)
+        angle, control = rows["Saida_y"][1:], rows["Controle_u"][:-1]
+        runs.append(Trajectory(angle, control, 0.01, ["angle"], ["control"], name))
+    cuts = [round(0.8 * len(run)) for run in runs[:3]]
+    return Split(
+        [run.slice(0, cut) for run, cut in zip(runs[:3], cuts, strict=True)],
+        [run.slice(cut, len(run)) for run, cut in zip(runs[:3], cuts, strict=True)],
+        runs[3:],
+    )
+
+
+def cascaded_tanks() -> Split:
+    """Return two tanks, one draining into the other, every 4 s: lower level (V) under pump (V).
+
+    One record of 1024 samples to learn from and one for a free run after 5 samples.
+    """
+    rows = np.genfromtxt(
+        shared_file("data/cascaded_tanks/dataBenchmark.csv"), delimiter=",", names=True
+    )
+    learn, test = (
+        Trajectory(rows[f"y{part}"], rows[f"u{part}"], 4.0, ["level"], ["pump"], part)
+        for part in ("Est", "Val")
+    )
+    return Split([learn], [], [test])
+
+
+def silverbox() -> Split:
+    """Return the Silverbox (an electronic Duffing oscillator), 610.35 Hz: output (mV) under input.
+
+    Learning on the first three quarters of the multisine part; tests are its last quarter
+    ("multisine"), the growing sweep ("arrow") and its beginning ("arrow without extrapolation"),
+    each a free run after 50 samples.
+    """
+    record = loadmat(shared_file("data/silverbox/SNLS80mV.mat"))
+    whole = Trajectory(
+        1000 * np.ravel(record["V2"]), np.ravel(record["V1"]), 1 / 610.35, ["output"], ["input"]
+    )
+    first, last = 40650, 127400
+    cut = first + round(0.75 * (last - first))
+    parts = {
+        "multisine": (cut, last),
+        "arrow": (100, 40575),
+        "arrow without extrapolation": (100, 100 + 32000),
+    }
+    return Split(
+        [whole.slice(first, cut)],
+        [],
+        [_labelled(whole.slice(start, stop), name) for name, (start, stop) in parts.items()],
+    )
+
+
+def _labelled(run: Trajectory, label: str) -> Trajectory:
+    return Trajectory(
+        run.observations, run.actions, run.period, run.observation_names, run.action_names, label
+    )

@@ -169,6 +169,23 @@ def forecasts(
         state = model.update(state, trajectory.actions[tick], trajectory.observations[tick])
 
 
+def free_run_rmse(
+    model: PredictiveModel[Any], trajectory: Trajectory, start: int, clip: Range | None = None
+) -> Array:
+    """Return the RMSE (d_o,) of one forecast of all ticks from ``start`` to the end.
+
+    The model has seen the ticks before ``start``; from then on it is given the actions only.
+
+    Raises
+    ------
+    InputError
+        If the trajectory is not longer than ``start`` ticks.
+    """
+    errors = horizon_errors(model, [trajectory], len(trajectory) - start, start, clip)
+    rmse: Array = np.sqrt(np.nanmean(errors.squared_errors[0], axis=0))
+    return rmse
+
+
 def observation_range(trajectories: Sequence[Trajectory]) -> Range:
     """Return the lowest and highest value (d_o,) of each observation."""
     observations = np.concatenate([trajectory.observations for trajectory in trajectories])

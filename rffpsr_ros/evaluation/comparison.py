@@ -1,0 +1,77 @@
+"""Several models on the same trajectories, by the same evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.horizon_error import HorizonErrors, Range, horizon_errors
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model's part of a comparison.
+
+    ``training_seconds`` is the processor time of learning, None for a model that came learned;
+    ``step_seconds`` the wall time of one tick: an update and a share of the forecasts.
+    """
+
+    model: PredictiveModel[Any]
+    errors: HorizonErrors
+    training_seconds: float | None
+    step_seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Entries by name, in the order given, and what they were judged on."""
+
+    entries: Mapping[str, Entry]
+    horizon: int
+    start: int
+    clipped: bool
+    period: float
+
+    @property
+    def errors(self) -> dict[str, HorizonErrors]:
+        """Return the errors by name."""
+        return {name: entry.errors for name, entry in self.entries.items()}
+
+
+def compare(
+    contestants: Mapping[str, PredictiveModel[Any] | Learner],
+    test: Sequence[Trajectory],
+    train: Sequence[Trajectory] = (),
+    validation: Sequence[Trajectory] | None = None,
+    horizon: int = 10,
+    start: int = 9,
+    clip: Range | None = None,
+) -> Comparison:
+    """Return the errors of models, and of what learners learn from ``train``, on ``test``.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to compare, or nothing to score.
+    """
+    if not contestants or not test:
+        raise InputError("nothing to compare; give at least one model and one test trajectory")
+    entries = {}
+    for name, contestant in contestants.items():
+        seconds = None
+        if isinstance(contestant, PredictiveModel):
+            model = contestant
+        else:
+            began = time.process_time()
+            model = contestant.fit(train, validation)
+            seconds = time.process_time() - began
+        began = time.perf_counter()
+        errors = horizon_errors(model, test, horizon, start, clip)
+        step = (time.perf_counter() - began) / sum(map(len, test))
+        entries[name] = Entry(model, errors, seconds, step)
+    return Comparison(entries, horizon, start, clip is not None, test[0].period)
