@@ -34,17 +34,11 @@ NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
 EXTRAS = {"matplotlib", "PIL"}  # imported where they are used, never with the module
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
-ROS = (
-    {"rclpy", "rcl_interfaces", "lifecycle_msgs", "builtin_interfaces"}
-    | {
-        f"{topic}_msgs"
-        for topic in (
-            *("diagnostic", "geometry", "nav", "rosgraph", "sensor", "std", "trajectory"),
-            *("launch", "unique_identifier"),
-        )
-    }
-    | {"std_srvs"}
-)
+ROS = {
+    *("rclpy", "builtin_interfaces", "rcl_interfaces", "lifecycle_msgs", "std_srvs"),
+    *("diagnostic_msgs", "geometry_msgs", "nav_msgs", "rosgraph_msgs", "sensor_msgs"),
+    *("std_msgs", "trajectory_msgs"),
+}
 
 LINES_OF_A_FILE = 350
 
