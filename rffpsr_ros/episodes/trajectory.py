@@ -71,9 +71,7 @@ class Trajectory:
         set_field(self, "observations", observed)
         set_field(self, "actions", acted)
         set_field(self, "period", float(period))
-        set_field(
-            self, "observation_names", _names(observation_names, observed, "observation")
-        )
+        set_field(self, "observation_names", _names(observation_names, observed, "observation"))
         set_field(self, "action_names", _names(action_names, acted, "action"))
         set_field(self, "label", label)
         _refuse(np.isinf(observed), self.observation_names, "observation", "infinite")

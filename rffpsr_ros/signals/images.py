@@ -118,7 +118,7 @@ def _compressed_image(message: Any) -> Vector:
         from PIL import Image
     except ImportError:
         raise InputError(
-            "compressed images need Pillow; install it with pip install pillow"
+            "compressed images need Pillow; install it by pip install 'rffpsr_ros[images]'"
         ) from None
     try:
         with Image.open(io.BytesIO(bytes(message.data))) as picture:

@@ -1,0 +1,274 @@
+"""From bags to trajectories, streamed through the same sampler that the live nodes feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rosbags.typesys.store import Typestore
+
+from rffpsr_ros.episodes.bag_diagnosis import TopicTimes, why_no_ticks
+from rffpsr_ros.episodes.bag_files import find_bags
+from rffpsr_ros.episodes.bag_source import BagSource, BagTopic
+from rffpsr_ros.episodes.message_types import (
+    Decode,
+    MessageTypes,
+    decoded_stamp,
+    decoder,
+    stamp_reader,
+)
+from rffpsr_ros.episodes.open_bag import open_bag
+from rffpsr_ros.episodes.read_report import BagReport, ReadReport
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.episodes.trajectory_builder import TrajectoryBuilder
+from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.events import Event, SegmentEnd
+from rffpsr_ros.signals.sampler import Sampler
+from rffpsr_ros.signals.stamps import Stamp
+
+
+class BagSampler:
+    """One bag, read once from front to back through a sampler.
+
+    Parameters
+    ----------
+    path
+        A rosbag2 folder or storage file, or a ROS 1 bag.
+    configuration
+        Channels and rate.
+    types
+        Message types for bags that do not define them; default: none.
+
+    Attributes
+    ----------
+    sampler
+        It knows the columns' names once the first tick came.
+    report
+        What the bag gave; complete after the last event.
+    topic_types
+        Type by topic, as the bag has them.
+
+    Raises
+    ------
+    InputError
+        If the bag cannot be read, lacks a topic, has it with another type, or a type is unknown.
+    """
+
+    def __init__(
+        self, path: Path, configuration: ChannelConfiguration, types: MessageTypes | None = None
+    ) -> None:
+        self.path = path
+        self.report = BagReport(path)
+        self._source = open_bag(path)
+        try:
+            self._topics = _matched(self._source, configuration, path)
+            store = (types or MessageTypes()).store_for(
+                list(self._topics.values()), path.name, self._source.ros_distro
+            )
+        except InputError:
+            self._source.close()
+            raise
+        self.topic_types = {name: topic.type for name, topic in self._topics.items()}
+        self._readers: dict[str, _Reader] = {
+            topic.name: _Reader(name, topic.type, self._source, store, configuration.stamps)
+            for name, topic in self._topics.items()
+        }
+        self.sampler = Sampler(
+            configuration, {reader.name: reader.lazy for reader in self._readers.values()}
+        )
+
+    def __enter__(self) -> BagSampler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the bag."""
+        self._source.close()
+
+    def events(self) -> Iterator[Event]:
+        """Yield ticks and segment ends in order; the last segment is ended too.
+
+        Raises
+        ------
+        InputError
+            If a field does not fit the messages, or there was not a single tick (it says why).
+        """
+        report, feed, readers = self.report, self.sampler.feed, self._readers
+        times = {reader.name: TopicTimes() for reader in readers.values()}
+        for topic, receive_ns, data in self._source.messages(readers.keys()):
+            reader = readers[topic]
+            stamp_ns, message = reader.read(data, receive_ns)
+            report.messages += 1
+            times[reader.name].add(stamp_ns)
+            events = feed(reader.name, stamp_ns, message)
+            if events:
+                yield from self._noted(events)
+        yield from self._noted(self.sampler.end_segment("the bag ended"))
+        report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
+        report.undecodable = sum(reader.undecodable for reader in readers.values())
+        report.losses = self._source.losses
+        for channel, name, seen in self.sampler.names_never_found:
+            if seen:
+                raise InputError(
+                    f"'{name}' (channel '{channel.name}') is in no message of {channel.topic} in"
+                    f" {self.path}{did_you_mean(name, seen)}"
+                )
+        if report.ticks == 0:
+            raise InputError(why_no_ticks(self.path, self.sampler, times))
+
+    def _noted(self, events: list[Event]) -> list[Event]:
+        for event in events:
+            if isinstance(event, SegmentEnd):
+                self.report.segment_ends.append(event)
+            else:
+                self.report.ticks += 1
+        return events
+
+
+class _Reader:
+    """One topic of a bag: stamps without decoding where possible, messages when asked."""
+
+    def __init__(
+        self, name: str, type_name: str, source: BagSource, store: Typestore, stamps: str
+    ) -> None:
+        self.name = name
+        self.undecodable = 0
+        self._decode: Decode = decoder(store, type_name, source.encoding)
+        self._stamp: Stamp | None = stamp_reader(store, type_name, source.encoding, stamps)
+
+    def read(self, data: bytes, receive_ns: int) -> tuple[int, Any]:
+        """Return the stamp and what is fed to the sampler."""
+        if self._stamp is not None:
+            return self._stamp(data, receive_ns), data
+        message = self._counted(data)
+        return decoded_stamp(message, receive_ns), message
+
+    def lazy(self, fed: Any) -> Any:
+        """Return the message of what was fed."""
+        return self._counted(fed) if self._stamp is not None else fed
+
+    def _counted(self, data: bytes) -> Any:
+        message = self._decode(data)
+        self.undecodable += message is None
+        return message
+
+
+def read_bags(
+    paths: str | Path | Sequence[str | Path],
+    configuration: ChannelConfiguration,
+    *,
+    ros_distro: str | None = None,
+    message_paths: Sequence[str | Path] = (),
+    minimum_ticks: int = 2,
+    report: ReadReport | None = None,
+) -> list[Trajectory]:
+    """Read bags into trajectories, one per uninterrupted segment, in the order of the bags.
+
+    Whatever of a damaged bag is readable is used; a `BagWarning` says what was lost.
+
+    Parameters
+    ----------
+    paths
+        Bags (rosbag2 with SQLite3 or MCAP, ROS 1), folders of bags, or patterns.
+    configuration
+        Channels and rate; see `rffpsr_ros.signals.load_channels`.
+    ros_distro
+        The distribution that recorded bags without type definitions, such as ``humble``.
+    message_paths
+        .msg files, or folders with them, for types that the bags do not define.
+    minimum_ticks
+        Shorter segments are left out.
+    report
+        Filled with what each bag gave, if given.
+
+    Raises
+    ------
+    InputError
+        If there is no bag, one cannot be read or lacks a topic or a field, gives not a single
+        tick, or no segment is long enough.
+    """
+    trajectories = list(
+        iterate_trajectories(
+            paths,
+            configuration,
+            ros_distro=ros_distro,
+            message_paths=message_paths,
+            minimum_ticks=minimum_ticks,
+            report=report,
+        )
+    )
+    if not trajectories:
+        raise InputError(f"no segment of the bags has {minimum_ticks} ticks")
+    return trajectories
+
+
+def iterate_trajectories(
+    paths: str | Path | Sequence[str | Path],
+    configuration: ChannelConfiguration,
+    *,
+    ros_distro: str | None = None,
+    message_paths: Sequence[str | Path] = (),
+    minimum_ticks: int = 2,
+    report: ReadReport | None = None,
+) -> Iterator[Trajectory]:
+    """Yield the trajectories of `read_bags` one by one, each as soon as its segment has ended."""
+    types = MessageTypes(ros_distro, message_paths)
+    report = ReadReport() if report is None else report
+    first: tuple[Trajectory, Path] | None = None
+    for path in find_bags([paths] if isinstance(paths, (str, Path)) else paths):
+        with closing(BagSampler(path, configuration, types)) as bag:
+            builder = TrajectoryBuilder(bag.sampler, path.name, minimum_ticks)
+            for event in bag.events():
+                for trajectory in builder.add([event]):
+                    first = first or (trajectory, path)
+                    _same_columns(*first, trajectory, path)
+                    yield trajectory
+            bag.report.dropped_ticks = builder.dropped_ticks
+            report.finish(bag.report)
+
+
+def bag_topics(path: str | Path) -> dict[str, BagTopic]:
+    """Return the topics of a bag by name.
+
+    Raises
+    ------
+    InputError
+        If the bag cannot be read.
+    """
+    with closing(open_bag(Path(path))) as source:
+        return source.topics
+
+
+def _matched(
+    source: BagSource, configuration: ChannelConfiguration, path: Path
+) -> dict[str, BagTopic]:
+    """Return the bag's topic for each configured one; a leading slash may be left out there."""
+    matched = {}
+    for name, type_name in configuration.topics.items():
+        topic = source.topics.get("/" + name.lstrip("/")) or source.topics.get(name)
+        if topic is None:
+            raise InputError(f"bag {path} has no topic {name}{did_you_mean(name, source.topics)}")
+        if type_name and topic.type != type_name:
+            raise InputError(
+                f"topic {name} has type {topic.type} in bag {path}, but {type_name} in the"
+                " configuration"
+            )
+        matched[name] = topic
+    return matched
+
+
+def _same_columns(first: Trajectory, path: Path, other: Trajectory, other_path: Path) -> None:
+    for expected, found in (
+        (first.observation_names, other.observation_names),
+        (first.action_names, other.action_names),
+    ):
+        if expected != found:
+            odd = sorted(set(expected) ^ set(found))[0]
+            raise InputError(
+                f"bags {path} and {other_path} differ in their columns: '{odd}' is in one only"
+            )
