@@ -25,6 +25,7 @@ FLOORS = {
     "rffpsr_ros.learning": 2,
     "rffpsr_ros.models": 3,
     "rffpsr_ros.evaluation": 4,
+    "rffpsr_ros.forecasting": 4,
     "rffpsr_ros.simulation": 4,
     "rffpsr_ros": 5,
     "rffpsr_ros.cli": 5,
@@ -125,6 +126,11 @@ def test_file_is_short_enough_to_hold_one_idea(module: str) -> None:
 def test_every_folder_of_modules_is_a_package() -> None:
     folders = {path.parent for path in MODULES.values()}
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_every_folder_stands_on_a_floor() -> None:
+    folders = {f"rffpsr_ros.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py")}
+    assert folders <= FLOORS.keys()
 
 
 def test_the_walk_sees_imports_in_every_form(tmp_path: Path) -> None:
