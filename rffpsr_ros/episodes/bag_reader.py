@@ -112,6 +112,9 @@ class BagSampler:
         report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
         report.undecodable = sum(reader.undecodable for reader in readers.values())
         report.losses = self._source.losses
+        report.topic_types = self.topic_types
+        report.observation_units = self.sampler.observation_units
+        report.action_units = self.sampler.action_units
         for channel, name, seen in self.sampler.names_never_found:
             if seen:
                 raise InputError(

@@ -31,6 +31,10 @@ class BagReport:
         Why each segment ended.
     losses
         What of the file could not be read.
+    topic_types
+        Message type by topic, as the bag has them.
+    observation_units, action_units
+        One unit per column; empty if any is unknown.
     """
 
     path: Path
@@ -42,6 +46,9 @@ class BagReport:
     dropped_ticks: int = 0
     segment_ends: list[SegmentEnd] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
+    topic_types: dict[str, str] = field(default_factory=dict)
+    observation_units: tuple[str, ...] = ()
+    action_units: tuple[str, ...] = ()
 
     def warnings(self) -> list[str]:
         """Return one sentence for everything that was lost."""
