@@ -1,8 +1,11 @@
 """The regressions of the linear ARX model, from sums over rows: memory does not grow with data.
 
-A row belongs to an origin t of one trajectory. Its columns are the ``past`` observations and
-actions before t (training means before the episode's start), a one, and the ``future`` actions
-from t on; its targets the ``future`` observations from t on. All of it is in standard units.
+A row belongs to an origin t of one trajectory. Its columns are the ``past`` ticks before t, oldest
+first, each with its observation and action; a one; and the ``future`` actions from t on. Its
+targets are the ``future`` observations from t on. All of it is in standard units.
+
+A regression on fewer ticks of history, or for an earlier horizon, uses columns in between: its
+sums are a block of the whole, so one pass over the data serves them all.
 """
 
 from __future__ import annotations
@@ -23,8 +26,6 @@ _CHUNK = 4096
 _FOLDS = 5
 _FEWEST_TRAJECTORIES = 3
 """With fewer, blocks of the trajectories are held out instead of whole ones."""
-_FALLBACK_RIDGE = 1e-3
-"""Used when the recordings are too short to hold anything out."""
 
 
 class Shape(NamedTuple):
@@ -36,9 +37,14 @@ class Shape(NamedTuple):
     d_a: int
 
     @property
+    def tick(self) -> int:
+        """Return the number of columns of one tick of history."""
+        return self.d_o + self.d_a
+
+    @property
     def history(self) -> int:
         """Return the number of history columns."""
-        return self.past * (self.d_o + self.d_a)
+        return self.past * self.tick
 
     @property
     def columns(self) -> int:
@@ -85,22 +91,20 @@ class Sums:
 
 def _rows(run: Run, shape: Shape) -> Iterator[tuple[Array, Array]]:
     """Yield rows and targets of one trajectory, in chunks; incomplete rows are left out."""
-    observations, actions = run
-    origins = len(observations) - shape.future + 1
-    observed = np.concatenate([np.zeros((shape.past, shape.d_o)), observations])
-    acted = np.concatenate([np.zeros((shape.past, shape.d_a)), actions])
+    ticks = np.concatenate(run, axis=1)
+    past, future = shape.past, shape.future
+    origins = len(ticks) - past - future + 1
     for start in range(0, origins, _CHUNK):
         size = min(_CHUNK, origins - start)
         rows = np.concatenate(
             [
-                _windows(observed[start:], shape.past, size),
-                _windows(acted[start:], shape.past, size),
+                _windows(ticks[start:], past, size),
                 np.ones((size, 1)),
-                _windows(actions[start:], shape.future, size),
+                _windows(run.actions[start + past :], future, size),
             ],
             axis=1,
         )
-        targets = _windows(observations[start:], shape.future, size)
+        targets = _windows(run.observations[start + past :], future, size)
         complete = np.isfinite(rows).all(axis=1) & np.isfinite(targets).all(axis=1)
         yield rows[complete], targets[complete]
 
@@ -112,16 +116,19 @@ def _windows(series: Array, length: int, count: int) -> Array:
     return flat
 
 
-def fit_weights(sums: Sums, ridge: float, shape: Shape) -> Array:
-    """Return the weights (columns, future d_o); zero where a horizon must not see an action."""
+def fit_weights(sums: Sums, past: int, ridge: float, shape: Shape) -> Array:
+    """Return the weights (columns, future d_o) of regressions on the last ``past`` ticks.
+
+    They are zero for older ticks, and where a horizon must not see an action.
+    """
     target_input = sums.regression.target_input.mean
     input_input = sums.regression.input_input.mean
     weights = np.zeros((shape.columns, shape.future * shape.d_o))
     for h in range(shape.future):
-        seen = shape.history + 1 + (h + 1) * shape.d_a
+        seen = slice(shape.history - past * shape.tick, shape.history + 1 + (h + 1) * shape.d_a)
         targets = slice(h * shape.d_o, (h + 1) * shape.d_o)
-        weights[:seen, targets] = ridge_regression(
-            target_input[targets, :seen], input_input[:seen, :seen], ridge
+        weights[seen, targets] = ridge_regression(
+            target_input[targets, seen], input_input[seen, seen], ridge
         ).T
     return weights
 
@@ -137,44 +144,41 @@ def mean_squared_errors(sums: Sums, weights: Array, shape: Shape) -> Array:
     return errors.reshape(shape.future, shape.d_o)
 
 
-def choose_ridge(
-    folds: Sequence[tuple[Sums, Sums]], ridges: Sequence[float], shape: Shape
-) -> tuple[float, dict[str, float]]:
-    """Return the ridge with the least error on held-out rows, and the score of each by name.
+def held_out_score(
+    folds: Sequence[tuple[Sums, Sums]], past: int, ridge: float, shape: Shape
+) -> float:
+    """Return how wrong regressions are on the held-out rows of (training, held out) folds.
 
-    The score is geometric over horizons, so that none drowns another, and a power mean (1/2) over
-    folds of (training, held out), so that no odd trajectory decides alone.
+    Geometric over horizons, so that none drowns another, and a power mean (1/2) over folds, so
+    that no odd trajectory decides alone.
     """
-    usable = [(fit, held) for fit, held in folds if fit.count and held.count]
-    if not usable:
-        return _FALLBACK_RIDGE, {}
-    scores = {}
-    for ridge in ridges:
-        errors = np.stack(
-            [
-                mean_squared_errors(held, fit_weights(fit, ridge, shape), shape).sum(axis=1)
-                for fit, held in usable
-            ]
-        )
-        tiny = np.finfo(np.float64).tiny
-        over_folds = np.maximum(np.sqrt(errors).mean(axis=0) ** 2, tiny)
-        scores[ridge] = float(np.exp(np.log(over_folds).mean()))
-    return min(scores, key=scores.__getitem__), {str(ridge): s for ridge, s in scores.items()}
+    errors = np.stack(
+        [
+            mean_squared_errors(held, fit_weights(fit, past, ridge, shape), shape).sum(axis=1)
+            for fit, held in folds
+        ]
+    )
+    over_folds = np.maximum(np.sqrt(errors).mean(axis=0) ** 2, np.finfo(np.float64).tiny)
+    return float(np.exp(np.log(over_folds).mean()))
 
 
 def folds_of(
     train: Sequence[Trajectory], summarise: Callable[[Trajectory], Sums], shape: Shape
 ) -> list[tuple[Sums, Sums]]:
-    """Return (training, held-out) sums: whole trajectories in turn, or blocks of a few ones."""
+    """Return (training, held-out) sums: whole trajectories in turn, or blocks of a few ones.
+
+    Folds without rows are left out; there may be none.
+    """
     pieces = list(train) if len(train) >= _FEWEST_TRAJECTORIES else _blocks(train)
     sums = [summarise(piece) for piece in pieces]
-    return [
+    folds = [
         (
             Sums.merged((part for i, part in enumerate(sums) if i % _FOLDS != fold), shape),
             Sums.merged((part for i, part in enumerate(sums) if i % _FOLDS == fold), shape),
         )
         for fold in range(min(_FOLDS, len(sums)))
     ]
+    return [(fit, held) for fit, held in folds if fit.count and held.count]
 
 
 def _blocks(trajectories: Sequence[Trajectory]) -> list[Trajectory]:

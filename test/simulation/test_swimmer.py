@@ -129,7 +129,7 @@ def test_the_goal_seeking_policy_swims_to_its_goal() -> None:
     for tick in range(900):
         torques = np.clip(seek_goal(tick * swimmer.period, swimmer.observe(state)), -2, 2)
         state = swimmer.step(state, torques)
-    assert (np.linalg.norm(nose(state), axis=1) < 0.65 * start).all()
+    assert (np.linalg.norm(nose(state), axis=1) < 0.15 * start).all()
 
 
 def test_many_swimmers_are_stepped_as_one_at_a_time() -> None:
@@ -149,5 +149,5 @@ def test_a_data_set_mixes_blind_and_seeking_actions() -> None:
 
     runs = dataset(swimmer, policy, count=3, ticks=50, seed=0, noise=0.05)
     at_limit = np.mean([np.abs(run.actions) == 2.0 for run in runs])
-    assert 0.4 < at_limit < 0.95
+    assert 0.1 < at_limit < 0.8
     assert np.isfinite(runs[0].observations).all()

@@ -1,0 +1,177 @@
+"""The linear ARX model: what it forecasts from.
+
+Horizon h has a linear regression of its own on the last ``past`` observations and actions and on
+the actions of steps 1 to h (direct multi-step forecasting), so no forecast sees an action after its
+own step. A forecast that could would look better on recordings of a controlled robot, where the
+next command tells what the robot just did, and be useless live.
+
+Until ``past`` ticks were seen, regressions on 0, 1, 2, 4, 8, ... ticks forecast. Padding short
+histories with a mean instead would spoil the one regression for all ticks that follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.models.predictive_model import (
+    Array,
+    PredictiveModel,
+    Signature,
+    TrainingRecord,
+)
+
+
+class LinearARXState(NamedTuple):
+    """The newest ``past`` ticks in the data's units; training means where there were none."""
+
+    observations: Array
+    """(past, d_o)"""
+    actions: Array
+    """(past, d_a)"""
+    ticks: Array
+    """How many of them were seen, () integer."""
+
+
+class LinearARXModel(PredictiveModel[LinearARXState]):
+    """Direct multi-step linear forecasts; beyond ``future`` steps they are fed back.
+
+    Attributes
+    ----------
+    lengths
+        (L,) ticks of history that the regressions use, from 0 to ``past``.
+    history_weights
+        (L, past, d_o + d_a, future, d_o) on the history in standard units, oldest tick first.
+    action_weights
+        (L, future, d_a, future, d_o): entry [:, k, :, h] is zero for k > h.
+    intercept
+        (L, future, d_o)
+    observation_scaling, action_scaling
+        Mean and standard deviation of the training columns.
+    """
+
+    kind: ClassVar[str] = "linear_arx"
+
+    def __init__(
+        self,
+        signature: Signature,
+        record: TrainingRecord,
+        lengths: Array,
+        history_weights: Array,
+        action_weights: Array,
+        intercept: Array,
+        observation_scaling: Scaling,
+        action_scaling: Scaling,
+    ) -> None:
+        """Take the weights in standard units; see the class for their shapes."""
+        self.signature = signature
+        self.record = record
+        self.lengths = lengths
+        self.history_weights = history_weights
+        self.action_weights = action_weights
+        self.intercept = intercept
+        self.observation_scaling = observation_scaling
+        self.action_scaling = action_scaling
+        self.past = history_weights.shape[1]
+        self.future = intercept.shape[1]
+
+    def initial_state(self) -> LinearARXState:
+        """Return the state in which nothing was seen."""
+        return LinearARXState(
+            np.tile(self.observation_scaling.mean, (self.past, 1)),
+            np.tile(self.action_scaling.mean, (self.past, 1)),
+            np.zeros((), dtype=np.int64),
+        )
+
+    def update(self, state: LinearARXState, action: Array, observation: Array) -> LinearARXState:
+        """Return the history with the new tick; the forecast stands in for missing entries."""
+        missing = np.isnan(observation)
+        if missing.any():
+            expected = self.predict(state, action[..., None, :])[..., 0, :]
+            observation = np.where(missing, expected, observation)
+        return _after(state, observation[..., None, :], action[..., None, :])
+
+    def predict(self, state: LinearARXState, actions: Array) -> Array:
+        """Return the forecast (H, d_o) or (B, H, d_o)."""
+        standard = LinearARXState(
+            self.observation_scaling.apply(state.observations),
+            self.action_scaling.apply(state.actions),
+            state.ticks,
+        )
+        planned = self.action_scaling.apply(actions)
+        blocks = []
+        for start in range(0, actions.shape[-2], self.future):
+            plan = planned[..., start : start + self.future, :]
+            blocks.append(self._forecast(standard, plan))
+            standard = _after(standard, blocks[-1], plan)
+        return self.observation_scaling.invert(np.concatenate(blocks, axis=-2))
+
+    def _forecast(self, state: LinearARXState, plan: Array) -> Array:
+        """Return the forecast of at most ``future`` steps, all in standard units."""
+        steps = plan.shape[-2]
+        history = np.concatenate([state.observations, state.actions], axis=-1)
+        chosen = np.searchsorted(self.lengths, state.ticks, side="right") - 1
+        batch = np.broadcast_shapes(history.shape[:-2], plan.shape[:-2])
+        forecast = np.empty((*batch, steps, self.intercept.shape[-1]))
+        for i in np.unique(chosen):
+            past = np.tensordot(history, self.history_weights[i, :, :, :steps], 2)
+            ahead = np.tensordot(plan, self.action_weights[i, :steps, :, :steps], 2)
+            from_i = past + ahead + self.intercept[i, :steps]
+            np.copyto(forecast, from_i, where=(chosen == i)[..., None, None])
+        return forecast
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return weights and scalings."""
+        return {}, {
+            "lengths": self.lengths,
+            "history_weights": self.history_weights,
+            "action_weights": self.action_weights,
+            "intercept": self.intercept,
+            "observation_scaling": np.stack(self.observation_scaling),
+            "action_scaling": np.stack(self.action_scaling),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls,
+        signature: Signature,
+        record: TrainingRecord,
+        header: dict[str, Any],
+        arrays: dict[str, Array],
+    ) -> LinearARXModel:
+        """Rebuild a model from what `to_arrays` returned."""
+        return cls(
+            signature,
+            record,
+            arrays["lengths"],
+            arrays["history_weights"],
+            arrays["action_weights"],
+            arrays["intercept"],
+            Scaling(*arrays["observation_scaling"]),
+            Scaling(*arrays["action_scaling"]),
+        )
+
+
+def _after(state: LinearARXState, observations: Array, actions: Array) -> LinearARXState:
+    """Return the state after more ticks, (n, d_o) and (n, d_a)."""
+    past = state.observations.shape[-2]
+    return LinearARXState(
+        _append(state.observations, observations),
+        _append(state.actions, actions),
+        np.minimum(state.ticks + observations.shape[-2], past),
+    )
+
+
+def _append(history: Array, newest: Array) -> Array:
+    """Return the history with rows added at its end and as many dropped at its start."""
+    batch = np.broadcast_shapes(history.shape[:-2], newest.shape[:-2])
+    together = np.concatenate(
+        [
+            np.broadcast_to(history, (*batch, *history.shape[-2:])),
+            np.broadcast_to(newest, (*batch, *newest.shape[-2:])),
+        ],
+        axis=-2,
+    )
+    return together[..., -history.shape[-2] :, :]
