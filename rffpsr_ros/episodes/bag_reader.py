@@ -64,7 +64,7 @@ class BagSampler:
         self.report = BagReport(path)
         self._source = open_bag(path)
         try:
-            self._topics = _matched(self._source, configuration, path)
+            self._topics = topics_in(self._source, configuration, path)
             store = (types or MessageTypes()).store_for(
                 list(self._topics.values()), path.name, self._source.ros_distro
             )
@@ -72,8 +72,8 @@ class BagSampler:
             self._source.close()
             raise
         self.topic_types = {name: topic.type for name, topic in self._topics.items()}
-        self._readers: dict[str, _Reader] = {
-            topic.name: _Reader(name, topic.type, self._source, store, configuration.stamps)
+        self._readers: dict[str, TopicReader] = {
+            topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
             for name, topic in self._topics.items()
         }
         self.sampler = Sampler(
@@ -133,7 +133,7 @@ class BagSampler:
         return events
 
 
-class _Reader:
+class TopicReader:
     """One topic of a bag: stamps without decoding where possible, messages when asked."""
 
     def __init__(
@@ -247,10 +247,16 @@ def bag_topics(path: str | Path) -> dict[str, BagTopic]:
         return source.topics
 
 
-def _matched(
+def topics_in(
     source: BagSource, configuration: ChannelConfiguration, path: Path
 ) -> dict[str, BagTopic]:
-    """Return the bag's topic for each configured one; a leading slash may be left out there."""
+    """Return the bag's topic for each configured one; a leading slash may be left out there.
+
+    Raises
+    ------
+    InputError
+        If the bag lacks one, or has it with another type.
+    """
     matched = {}
     for name, type_name in configuration.topics.items():
         topic = source.topics.get("/" + name.lstrip("/")) or source.topics.get(name)

@@ -96,6 +96,13 @@ class BagWriter:
         """Write a message that is serialised already (CDR)."""
         self._writer.write(self._connections[topic], time_ns, data)
 
+    def flush(self) -> None:
+        """Make what was written so far readable even if the process is killed now (MCAP only)."""
+        storage: Any = self._writer.storage
+        if storage.chunk.msgs:
+            storage.close_chunk()
+            storage.bio.flush()
+
     def message(self, type_name: str, **fields: Any) -> Any:
         """Return a message of the typestore; all of its fields must be given."""
         return self.typestore.types[type_name](**fields)

@@ -30,14 +30,17 @@ FORECAST_TYPES = {
 _NOTHING = np.empty(0)
 
 
-def prediction_message(make: Make, forecast: Array) -> Any:
-    """Return a forecast (H, d_o) as an array laid out horizon x observation."""
+def prediction_message(make: Make, forecast: Array, assumes: str = "") -> Any:
+    """Return a forecast (H, d_o) as an array laid out horizon x observation.
+
+    ``assumes`` says which future actions it assumes; it becomes part of the first label.
+    """
     horizon, columns = forecast.shape
     dimension = "std_msgs/msg/MultiArrayDimension"
     layout = make(
         "std_msgs/msg/MultiArrayLayout",
         dim=[
-            make(dimension, label="horizon", size=horizon, stride=horizon * columns),
+            make(dimension, label=_horizon(assumes), size=horizon, stride=horizon * columns),
             make(dimension, label="observation", size=columns, stride=columns),
         ],
         data_offset=0,
@@ -46,11 +49,17 @@ def prediction_message(make: Make, forecast: Array) -> Any:
 
 
 def trajectory_message(
-    make: Make, forecast: Array, names: Sequence[str], stamp_ns: int, period: float
+    make: Make,
+    forecast: Array,
+    names: Sequence[str],
+    stamp_ns: int,
+    period: float,
+    assumes: str = "",
 ) -> Any:
     """Return a forecast (H, d_o) as a trajectory from the time ``stamp_ns`` it was made at.
 
-    Point h lies ``h * period`` seconds ahead, h from 1.
+    Point h lies ``h * period`` seconds ahead, h from 1. The frame names the future actions that
+    the forecast ``assumes``: observations have no common frame of their own.
     """
     points = [
         make(
@@ -65,19 +74,20 @@ def trajectory_message(
         )
         for step, row in enumerate(forecast)
     ]
-    return make(
-        TRAJECTORY_TYPE, header=_header(make, stamp_ns), joint_names=list(names), points=points
-    )
+    header = _header(make, stamp_ns, assumes)
+    return make(TRAJECTORY_TYPE, header=header, joint_names=list(names), points=points)
 
 
-def predicted_message(make: Make, values: Array, names: Sequence[str], stamp_ns: int) -> Any:
+def predicted_message(
+    make: Make, values: Array, names: Sequence[str], stamp_ns: int, assumes: str = ""
+) -> Any:
     """Return what is expected (d_o,) at the time ``stamp_ns``, so that plots lay it over the truth.
 
     The stamp is the time that the forecast is for, not the time it was made at.
     """
     return make(
         PREDICTED_TYPE,
-        header=_header(make, stamp_ns),
+        header=_header(make, stamp_ns, assumes),
         name=list(names),
         position=_floats(values),
         velocity=_NOTHING,
@@ -90,9 +100,14 @@ def ahead_ns(steps: int, period: float) -> int:
     return round(steps * period * 1e9)
 
 
-def _header(make: Make, stamp_ns: int) -> Any:
+def _horizon(assumes: str) -> str:
+    return f"horizon, future actions: {assumes}" if assumes else "horizon"
+
+
+def _header(make: Make, stamp_ns: int, assumes: str) -> Any:
     stamp = _time(make, "builtin_interfaces/msg/Time", stamp_ns)
-    return make("std_msgs/msg/Header", stamp=stamp, frame_id="")
+    frame = f"future actions: {assumes}" if assumes else ""
+    return make("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
 
 
 def _time(make: Make, type_name: str, nanoseconds: int) -> Any:

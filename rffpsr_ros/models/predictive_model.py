@@ -69,6 +69,11 @@ class PredictiveModel(ABC, Generic[StateT]):
     signature: Signature
     record: TrainingRecord
 
+    @property
+    def history_length(self) -> int:
+        """Ticks after which `state_from_history` knows better than the initial state; 0: never."""
+        return 0
+
     @abstractmethod
     def initial_state(self) -> StateT:
         """Return the state at an episode's start, before the first action."""

@@ -43,6 +43,11 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         self.parts = parts
         self._past = max(parts.frame.past, parts.history.past)
 
+    @property
+    def history_length(self) -> int:
+        """Ticks of history from which the belief is regressed."""
+        return self.parts.history.past
+
     def initial_state(self) -> RFFPSRState:
         """Return the state at an episode's start: the learned initial belief, an empty past."""
         weights, scaling = self.parts.weights, self.parts.action_scaling

@@ -106,6 +106,17 @@ class Sampler:
         """Channel, name and the names there were, for every (joint) name never found so far."""
         return self._tracks.names_never_found
 
+    @property
+    def command_of_next_tick(self) -> Vector | None:
+        """The action in force from the end of the last tick, as far as it has arrived.
+
+        None between segments, and where there is no command any more.
+        """
+        if self._grid is None:
+            return None
+        action = self._tracks.action_at(self._grid.start(self._tick))
+        return None if isinstance(action, str) else action
+
     def feed(self, topic: str, stamp_ns: int, message: Any) -> list[Event]:
         """Take one message and return what it completes, in order; mostly nothing.
 

@@ -1,0 +1,259 @@
+"""Following a robot: messages in, beliefs and forecasts out; one code for live topics and bags.
+
+What comes out is a pure function of the sequence that was fed, so a bag of what a node was fed
+gives what the node published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.future_actions import FutureActions
+from rffpsr_ros.forecasting.live_error import LiveError
+from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.events import SegmentEnd, Tick
+from rffpsr_ros.signals.sampler import Sampler
+from rffpsr_ros.signals.tracks import Decode
+
+Start = Literal["running", "episode"]
+
+
+@dataclass(frozen=True)
+class FollowOptions:
+    """How to follow.
+
+    Attributes
+    ----------
+    horizon
+        Ticks that forecasts look ahead.
+    future_actions
+        ``hold``, ``zero`` or ``topic`` (plans given to `Follower.take_plan`).
+    publish_every
+        A forecast after every so many ticks of a segment.
+    start
+        Where the first belief comes from: ``running`` (in mid-run, from the first ticks seen) or
+        ``episode`` (at an episode's start, the learned initial belief).
+    reset_on_time_jump
+        Whether time going back begins an episode; else the belief is carried over.
+    """
+
+    horizon: int = 10
+    future_actions: str = "hold"
+    publish_every: int = 1
+    start: str = "running"
+    reset_on_time_jump: bool = True
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the options as keywords; JSON types only."""
+        return asdict(self)
+
+
+class Forecast(NamedTuple):
+    """What is expected next.
+
+    ``values`` (H, d_o): row h - 1 is for ``origin_ns`` plus h ticks. ``actions`` (H, d_a) were
+    assumed, and ``assumes`` says why these.
+    """
+
+    origin_ns: int
+    values: Array
+    actions: Array
+    assumes: str
+
+
+class Step(NamedTuple):
+    """A tick that the belief has followed, and the forecast after it, if one was due."""
+
+    tick: Tick
+    forecast: Forecast | None
+
+
+Outcome: TypeAlias = "Step | SegmentEnd"
+
+
+class Follower:
+    """Feeds messages to the sampler, ticks to the model, and asks it for forecasts.
+
+    Parameters
+    ----------
+    model
+        Its signature must hold the channel configuration.
+    options
+        See `FollowOptions`; `change` replaces them.
+    decode
+        As `Sampler` takes it.
+
+    Attributes
+    ----------
+    state
+        The belief; None between segments.
+    live_error
+        How well the model predicts now.
+    resets
+        How often a belief began anew, by cause.
+
+    Raises
+    ------
+    InputError
+        If the model was learned from arrays, so that it knows no topics.
+    """
+
+    def __init__(
+        self,
+        model: PredictiveModel[Any],
+        options: FollowOptions | None = None,
+        decode: Mapping[str, Decode] | None = None,
+    ) -> None:
+        self.model = model
+        self.options = options or FollowOptions()
+        self.configuration = channels_of(model)
+        self.resets: dict[str, int] = {}
+        self.state: Any = None
+        self._decode = decode
+        self._sampler = Sampler(self.configuration, decode)
+        self._columns = len(model.signature.action_names)
+        self._future = FutureActions(self.options.future_actions, self._columns)
+        self.live_error = LiveError(model, self.options.horizon)
+        self._carried: Any = None
+        self._from_history = self.options.start == "running"
+        self._history: list[Tick] | None = None
+        self._past_events: dict[str, int] = {}
+
+    @property
+    def sampler(self) -> Sampler:
+        """The sampler; new after `reset`."""
+        return self._sampler
+
+    @property
+    def events(self) -> dict[str, int]:
+        """What happened to the beliefs so far, counted by kind, as far as the model tells."""
+        count = getattr(self.model, "events", None)
+        if count is None or self.state is None:
+            return dict(self._past_events)
+        now = count(self.state)._asdict()
+        return {name: int(n) + self._past_events.get(name, 0) for name, n in now.items()}
+
+    def feed(self, topic: str, stamp_ns: int, message: Any, wanted: bool = True) -> list[Outcome]:
+        """Take one message and return what it completes, in order; mostly nothing.
+
+        Forecasts are left out where they are not ``wanted``; that changes nothing else.
+
+        Raises
+        ------
+        InputError
+            If the message does not hold what the channels name, or the columns are not those
+            the model was trained on. The message is then ignored.
+        """
+        outcomes: list[Outcome] = []
+        for event in self._sampler.feed(topic, stamp_ns, message):
+            if isinstance(event, SegmentEnd):
+                self._end(event)
+                outcomes.append(event)
+            else:
+                outcomes.append(self._step(event, wanted))
+        return outcomes
+
+    def take_plan(self, plan: Array) -> None:
+        """Take announced actions (n, d_a); see `FutureActions.take_plan`."""
+        self._future.take_plan(plan)
+
+    def reset(self, reason: str, start: str | None = None) -> None:
+        """Forget everything; the next segment starts as the very first, or as ``start`` says."""
+        self._finish("reset: " + reason)
+        self._sampler = Sampler(self.configuration, self._decode)
+        self._future.forget()
+        self._from_history = (start or self.options.start) == "running"
+        self._carried = None
+
+    def change(self, options: FollowOptions) -> None:
+        """Replace the options; the belief goes on."""
+        if options.future_actions != self.options.future_actions:
+            self._future = FutureActions(options.future_actions, self._columns)
+        if options.horizon != self.options.horizon:
+            self.live_error = LiveError(self.model, options.horizon)
+        self.options = options
+
+    def _step(self, tick: Tick, wanted: bool) -> Step:
+        if self.state is None:
+            self._begin()
+        self.state = self.model.update(self.state, tick.action, tick.observation)
+        self._learn_from_history(tick)
+        self._future.advance()
+        self.live_error.step(self.state, tick.action, tick.observation)
+        if not wanted or (tick.number + 1) % self.options.publish_every:
+            return Step(tick, None)
+        command = self._sampler.command_of_next_tick
+        last = tick.action if command is None else command
+        assumed = self._future.ahead(self.options.horizon, last)
+        values = self.model.predict(self.state, assumed.actions)
+        return Step(tick, Forecast(tick.stamp_ns, values, assumed.actions, assumed.words))
+
+    def _begin(self) -> None:
+        """Start a segment; from the history, once there is one, or from the initial state."""
+        self._check_columns()
+        self.state = self.model.initial_state() if self._carried is None else self._carried
+        waits = self._from_history and self._carried is None and self.model.history_length > 0
+        self._history = [] if waits else None
+        self._carried = None
+
+    def _learn_from_history(self, tick: Tick) -> None:
+        """Replace the belief as soon as the ticks of a run joined in its middle suffice."""
+        if self._history is None:
+            return
+        self._history.append(tick)
+        if len(self._history) == self.model.history_length:
+            self.state = self.model.state_from_history(
+                np.stack([seen.observation for seen in self._history]),
+                np.stack([seen.action for seen in self._history]),
+            )
+            self._history = None
+
+    def _end(self, end: SegmentEnd) -> None:
+        state = self.state
+        if end.cause == "time_jump" and not self.options.reset_on_time_jump:
+            self.live_error.interrupt()
+            self._carried, self.state = state, None
+            return
+        self._finish(end.cause)
+        # After a jump back in time a new episode starts; after a silence the robot was moving on.
+        self._from_history = end.cause != "time_jump"
+
+    def _finish(self, cause: str) -> None:
+        self._past_events = self.events
+        self.live_error.interrupt()
+        self.state = None
+        self._history = None
+        self.resets[cause] = self.resets.get(cause, 0) + 1
+
+    def _check_columns(self) -> None:
+        signature = self.model.signature
+        for what, found, trained in (
+            ("observations", self._sampler.observation_names, signature.observation_names),
+            ("actions", self._sampler.action_names, signature.action_names),
+        ):
+            if found != trained:
+                raise InputError(
+                    f"the {what} are now ({', '.join(found)}) but the model was trained on"
+                    f" ({', '.join(trained)}); serve it on the topics it was trained on"
+                )
+
+
+def channels_of(model: PredictiveModel[Any]) -> ChannelConfiguration:
+    """Return the channel configuration that a model was trained with.
+
+    Raises
+    ------
+    InputError
+        If it was learned from arrays, or the configuration cannot be understood.
+    """
+    channels = model.signature.channels
+    if channels is None:
+        raise InputError("the model was learned from arrays and knows no topics; train it on bags")
+    return ChannelConfiguration.from_mapping(channels, "the model file")

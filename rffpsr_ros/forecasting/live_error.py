@@ -1,0 +1,89 @@
+"""How well a model predicts now, beside how well it did in training."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.models.predictive_model import PredictiveModel
+
+REMEMBERED = 100
+"""Scored forecasts over which the live error is a mean."""
+
+ENOUGH = 20
+"""Scored forecasts below which nothing is concluded."""
+
+
+class LiveError:
+    """The live error of forecasts that knew the actions to come, as in training.
+
+    A forecast is made in hindsight, once its last target was seen and the actions on the way are
+    known. One at a time: the next begins where the last one ended, so this costs one forecast in
+    ``horizon`` ticks, whether or not anyone listens.
+    """
+
+    def __init__(self, model: PredictiveModel[Any], horizon: int) -> None:
+        self._model = model
+        self.reference = training_error(model)
+        """Mean squared error (H, d_o) in training; None if the model file does not tell."""
+        self.horizon = horizon if self.reference is None else min(horizon, len(self.reference))
+        self._scored: deque[Array] = deque(maxlen=REMEMBERED)
+        self._origin: Any = None
+        self._actions: list[Array] = []
+        self._observations: list[Array] = []
+
+    @property
+    def count(self) -> int:
+        """How many forecasts were scored lately."""
+        return len(self._scored)
+
+    @property
+    def by_horizon(self) -> Array | None:
+        """Live mean squared error (H, d_o), NaN where nothing was seen; None before the first."""
+        if not self._scored:
+            return None
+        squares = np.stack(self._scored)
+        seen = np.isfinite(squares)
+        total = np.where(seen, squares, 0.0).sum(0)
+        mean: Array = np.where(seen.any(0), total / np.maximum(seen.sum(0), 1), np.nan)
+        return mean
+
+    @property
+    def ratio(self) -> float | None:
+        """Live over training mean squared error, over all horizons; None while unknown."""
+        live = self.by_horizon
+        if live is None or self.reference is None or self.count < ENOUGH:
+            return None
+        reference = self.reference[: self.horizon]
+        seen = np.isfinite(live) & np.isfinite(reference) & (reference > 0)
+        return float(np.mean(live[seen] / reference[seen])) if seen.any() else None
+
+    def step(self, state: Any, action: Array, observation: Array) -> None:
+        """Take a tick, and the state after it."""
+        if self._origin is not None:
+            self._actions.append(action)
+            self._observations.append(observation)
+            if len(self._actions) < self.horizon:
+                return
+            forecast = self._model.predict(self._origin, np.stack(self._actions))
+            self._scored.append((np.stack(self._observations) - forecast) ** 2)
+        self._origin = state
+        self._actions, self._observations = [], []
+
+    def interrupt(self) -> None:
+        """Forget the forecast under way: its segment has ended."""
+        self._origin = None
+
+
+def training_error(model: PredictiveModel[Any]) -> Array | None:
+    """Return the error (H, d_o) on held-out data that training noted; None if it noted none."""
+    metrics = model.record.metrics
+    noted = metrics.get("validation_mse_by_observation", metrics.get("training_mse_by_observation"))
+    if noted is None:
+        return None
+    error = np.array(noted, dtype=np.float64)  # null becomes NaN
+    fits = error.ndim == 2 and error.shape[1] == len(model.signature.observation_names)
+    return error if fits and len(error) else None

@@ -1,0 +1,116 @@
+"""Following a bag, or a node's log of what it was fed, exactly as a node would follow it live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rffpsr_ros.episodes.bag_reader import TopicReader, topics_in
+from rffpsr_ros.episodes.message_types import MessageTypes
+from rffpsr_ros.episodes.open_bag import open_bag
+from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Outcome, channels_of
+from rffpsr_ros.forecasting.future_actions import plan_in
+from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
+from rffpsr_ros.models.predictive_model import PredictiveModel
+
+
+class Replay:
+    """One bag, read once from front to back through a follower.
+
+    In a log of what a node was fed, the node's own options, resets and plans are followed.
+
+    Parameters
+    ----------
+    model
+        As `Follower` takes it.
+    path
+        The bag.
+    options
+        How to follow, unless the bag itself says it.
+    types
+        Message types for bags that do not define them; default: none.
+
+    Raises
+    ------
+    InputError
+        If the bag cannot be read, lacks a topic of the model, or has it with another type.
+    """
+
+    def __init__(
+        self,
+        model: PredictiveModel[Any],
+        path: Path,
+        options: FollowOptions,
+        types: MessageTypes | None = None,
+    ) -> None:
+        self.path = path
+        configuration = channels_of(model)
+        self._source = open_bag(path)
+        try:
+            topics = topics_in(self._source, configuration, path)
+            self.logged = {
+                own: self._source.topics[own]
+                for own in (CONTROL_TOPIC, PLAN_TOPIC)
+                if own in self._source.topics
+            }
+            store = (types or MessageTypes()).store_for(
+                [*topics.values(), *self.logged.values()], path.name, self._source.ros_distro
+            )
+        except Exception:
+            self._source.close()
+            raise
+        self._readers = {
+            topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
+            for name, topic in topics.items()
+        }
+        self._own = {
+            topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
+            for name, topic in self.logged.items()
+        }
+        self.follower = Follower(
+            model, options, {reader.name: reader.lazy for reader in self._readers.values()}
+        )
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the bag."""
+        self._source.close()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield steps and segment ends in order.
+
+        Raises
+        ------
+        InputError
+            If a field does not fit the messages.
+        """
+        with closing(self._source):
+            for topic, receive_ns, data in self._source.messages({*self._readers, *self._own}):
+                if topic in self._own:
+                    self._control(topic, data)
+                    continue
+                reader = self._readers[topic]
+                stamp_ns, message = reader.read(data, receive_ns)
+                yield from self.follower.feed(reader.name, stamp_ns, message)
+
+    def _control(self, topic: str, data: bytes) -> None:
+        message = self._own[topic].lazy(data)
+        if topic == PLAN_TOPIC:
+            self.follower.take_plan(
+                plan_in(message, len(self.follower.model.signature.action_names))
+            )
+            return
+        entry = json.loads(message.data)
+        if "options" in entry:
+            self.follower.change(replace(self.follower.options, **entry["options"]))
+        if "reset" in entry:
+            self.follower.reset(entry["reset"], entry["start"])

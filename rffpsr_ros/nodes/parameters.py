@@ -1,0 +1,254 @@
+"""Every parameter of every node: one table each, from which they are declared and documented.
+
+Reading a table needs no ROS; only `declare` talks to a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from rffpsr_ros.errors import InputError
+
+Value = bool | int | float | str | list[str] | list[float]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a node.
+
+    ``lowest`` and ``highest`` bound numbers (None: no bound), ``choices`` are the texts allowed
+    (none: any). A fixed parameter cannot be changed while the node runs.
+    """
+
+    name: str
+    default: Value
+    description: str
+    lowest: float | None = None
+    highest: float | None = None
+    choices: tuple[str, ...] = ()
+    fixed: bool = True
+
+    @property
+    def range(self) -> str:
+        """What values are allowed, in words; empty if all of the type are."""
+        if self.choices:
+            return ", ".join(f"`{choice}`" for choice in self.choices)
+        if self.lowest is not None and self.highest is not None:
+            return f"{self.lowest} to {self.highest}"
+        if self.lowest is not None:
+            return f"at least {self.lowest}"
+        return "" if self.highest is None else f"at most {self.highest}"
+
+
+AUTOSTART = Parameter(
+    "autostart", True, "Configure and activate without being told to by a lifecycle manager."
+)
+EXECUTOR = Parameter(
+    "executor",
+    "single_threaded",
+    "`events` takes a third of the processor time at 1 kHz, but is experimental in ROS.",
+    choices=("single_threaded", "events"),
+)
+RESET_ON_TIME_JUMP = Parameter(
+    "reset_on_time_jump",
+    True,
+    "Begin anew when ROS time or stamps go back, as in a bag played in a loop.",
+)
+QUEUE_DEPTH = Parameter(
+    "queue_depth", 100, "Messages of a topic that may wait to be taken.", 1, 100_000
+)
+
+FILTER: tuple[Parameter, ...] = (
+    AUTOSTART,
+    Parameter(
+        "model_path",
+        "",
+        "The model file to serve; empty: the newest one of the learner.",
+    ),
+    Parameter("horizon", 10, "Ticks that forecasts look ahead.", 1, 10_000, fixed=False),
+    Parameter(
+        "lead",
+        1,
+        "Ticks ahead at which `~/predicted` and `~/error` look; at most `horizon`.",
+        1,
+        10_000,
+        fixed=False,
+    ),
+    Parameter(
+        "future_actions",
+        "hold",
+        "The actions that forecasts assume: the last command held, zero, or `~/planned_actions`"
+        " (held where there is none).",
+        choices=("hold", "zero", "topic"),
+        fixed=False,
+    ),
+    Parameter(
+        "publish_every",
+        1,
+        "Forecast after every so many ticks; the belief follows every tick.",
+        1,
+        1_000_000,
+        fixed=False,
+    ),
+    Parameter(
+        "start",
+        "running",
+        "Where the first belief, and that after `~/reset`, comes from: `running` (the robot is in"
+        " mid-run: from the first ticks seen) or `episode` (an episode starts: the learned"
+        " initial belief).",
+        choices=("running", "episode"),
+        fixed=False,
+    ),
+    RESET_ON_TIME_JUMP,
+    QUEUE_DEPTH,
+    Parameter(
+        "log_sequence",
+        "",
+        "A folder in which to log every message that the model was fed, as a bag that `rffpsr"
+        " predict` replays exactly; empty: no log.",
+    ),
+    Parameter(
+        "drift_warning",
+        4.0,
+        "Warn when the live squared error exceeds so many times that of training.",
+        1.0,
+        1e9,
+        fixed=False,
+    ),
+    EXECUTOR,
+)
+
+LEARNER: tuple[Parameter, ...] = (
+    AUTOSTART,
+    Parameter(
+        "channels_file",
+        "",
+        "A file with the channel configuration; empty: it is among this node's parameters"
+        " (`rate`, `observation.inputs`, ...).",
+    ),
+    Parameter(
+        "dataset_directory",
+        "",
+        "The folder of the episodes; empty: `rffpsr/episodes` in `ROS_HOME` (`~/.ros`).",
+    ),
+    Parameter(
+        "model_path",
+        "",
+        "The model file to write; empty: a new one named by date in `rffpsr/models` in `ROS_HOME`.",
+        fixed=False,
+    ),
+    Parameter(
+        "episode.label",
+        "",
+        "A word for the next episodes; part of their names and stored along.",
+        fixed=False,
+    ),
+    Parameter(
+        "episode.max_duration",
+        0.0,
+        "Seconds after which an episode ends and is kept; 0: none.",
+        0.0,
+        1e9,
+        fixed=False,
+    ),
+    Parameter(
+        "episode.auto_start",
+        False,
+        "Start an episode as soon as every topic has a message, and again after each end.",
+        fixed=False,
+    ),
+    RESET_ON_TIME_JUMP,
+    Parameter(
+        "minimum_free_disk",
+        200.0,
+        "Megabytes; with less free disk space an episode ends and none starts.",
+        1.0,
+        1e9,
+        fixed=False,
+    ),
+    QUEUE_DEPTH,
+    EXECUTOR,
+)
+
+TABLES: dict[str, tuple[Parameter, ...]] = {"filter_node": FILTER, "learner_node": LEARNER}
+"""The table of each node, by the name of its executable."""
+
+
+def declare(node: Any, table: Iterable[Parameter]) -> None:
+    """Declare every parameter of a table on a node; ROS then enforces types, ranges and choices.
+
+    Raises
+    ------
+    InputError
+        If a value given at the start has the wrong type or is out of range.
+    """
+    from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+    from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+
+    for parameter in table:
+        descriptor = ParameterDescriptor(
+            description=parameter.description,
+            read_only=parameter.fixed,
+            additional_constraints=parameter.range if parameter.choices else "",
+        )
+        if isinstance(parameter.default, float):
+            low, high = _bounds(parameter, float)
+            descriptor.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
+        elif isinstance(parameter.default, int) and not isinstance(parameter.default, bool):
+            low, high = _bounds(parameter, int)
+            descriptor.integer_range = [IntegerRange(from_value=low, to_value=high)]
+        try:
+            value = node.declare_parameter(parameter.name, parameter.default, descriptor).value
+        except (InvalidParameterTypeException, InvalidParameterValueException) as problem:
+            raise InputError(_wrong_value(parameter, str(problem))) from None
+        if parameter.choices and value not in parameter.choices:
+            raise InputError(f"parameter '{parameter.name}' is {value!r}; {_right(parameter)}")
+
+
+def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:
+    """Return why changed parameters (name, value) cannot be accepted; empty if they can be.
+
+    Meant for the callback that ROS calls before it sets parameters; it knows choices as well.
+    """
+    known = {parameter.name: parameter for parameter in table}
+    for change in changed:
+        parameter = known.get(change.name)
+        if parameter is not None and parameter.choices and change.value not in parameter.choices:
+            return f"parameter '{change.name}' is {change.value!r}; {_right(parameter)}"
+    return ""
+
+
+def misspelt(given: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return a sentence for every name that is not known but looks like one that is.
+
+    Other unknown names may belong to another node: parameter files are shared.
+    """
+    names = list(known)
+    sentences = []
+    for name in given:
+        if name not in names and (close := get_close_matches(name, names, n=1, cutoff=0.8)):
+            sentences.append(f"parameter '{name}' is unknown; did you mean '{close[0]}'?")
+    return sentences
+
+
+def _bounds(parameter: Parameter, kind: type) -> tuple[Any, Any]:
+    low = -(2**31) if parameter.lowest is None else parameter.lowest
+    high = 2**31 if parameter.highest is None else parameter.highest
+    return kind(low), kind(high)
+
+
+def _wrong_value(parameter: Parameter, problem: str) -> str:
+    if isinstance(parameter.default, float) and "INTEGER" in problem.upper():
+        return f"parameter '{parameter.name}' must be a floating-point number: write 50.0, not 50"
+    return f"parameter '{parameter.name}' has a wrong value; {_right(parameter)}"
+
+
+def _right(parameter: Parameter) -> str:
+    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    kind = kinds.get(type(parameter.default), "a list")
+    if parameter.choices:
+        return "it must be one of " + ", ".join(parameter.choices)
+    return f"it must be {kind}" + (f", {parameter.range}" if parameter.range else "")
