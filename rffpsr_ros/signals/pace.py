@@ -14,9 +14,10 @@ INTERVALS_REMEMBERED = 16
 class PaceInterval:
     """The pace channel's own sampling interval, estimated from its recent stamps.
 
-    A mean over recent intervals, each counted as two ticks at most so that a dropout does not
-    spoil it. Jitter of 20 % leaves it within 14 % from the third interval on; before that, a
-    sensor that might run at the tick rate is taken to do so.
+    A mean over recent intervals. A dropout does not spoil it: an interval counts as two ticks at
+    most, and not at all if it is far longer than all others. Jitter of 20 % leaves it within 14 %
+    from the third interval on; before that, a sensor that might run at the tick rate is taken to
+    do so.
     """
 
     def __init__(self, period_ns: int) -> None:
@@ -40,7 +41,12 @@ class PaceInterval:
         half_period = self._period_ns // 2
         if count == 0:
             return half_period
-        half = self._sum // (2 * count)
+        total = self._sum
+        if count > 3:
+            longest = max(self._recent)
+            if 2 * longest * (count - 1) > 5 * (total - longest):
+                total, count = total - longest, count - 1
+        half = total // (2 * count)
         if half >= half_period or (count < 3 and 2 * half >= half_period):
             return half_period
         return half
