@@ -1,3 +1,33 @@
 """Learn how a robot responds to commands from its recorded topics, and predict its future live."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+__all__ = ["RFFPSR", "InputError", "Trajectory", "__version__", "load_model", "read_bags"]
+
+if TYPE_CHECKING:
+    from rffpsr_ros.episodes.bag_reader import read_bags
+    from rffpsr_ros.episodes.trajectory import Trajectory
+    from rffpsr_ros.errors import InputError
+    from rffpsr_ros.models.rff_psr_learner import RFFPSR
+    from rffpsr_ros.models.storage import load_model
+
+_HOMES = {
+    "InputError": "rffpsr_ros.errors",
+    "RFFPSR": "rffpsr_ros.models.rff_psr_learner",
+    "Trajectory": "rffpsr_ros.episodes.trajectory",
+    "load_model": "rffpsr_ros.models.storage",
+    "read_bags": "rffpsr_ros.episodes.bag_reader",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what the package offers when it is first asked for: a start costs what it needs."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rffpsr_ros' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

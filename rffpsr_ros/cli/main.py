@@ -1,18 +1,136 @@
-"""The command ``rffpsr``."""
+"""The command ``rffpsr``: finds the command that is meant, runs it, and turns faults into words.
+
+Exit codes: 0 done (perhaps with warnings), 2 the input is at fault, 130 interrupted.
+"""
+
+from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple, TextIO
 
 from rffpsr_ros import __version__
+from rffpsr_ros.cli.console import complain, warn
+from rffpsr_ros.cli.parser import Parser
+from rffpsr_ros.errors import InputError, did_you_mean
+
+FAULT_OF_INPUT = 2
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Command(NamedTuple):
+    """A command: its module, which has ``add_arguments`` and ``run``, and what it does."""
+
+    module: str
+    purpose: str
+
+
+COMMANDS = {
+    "inspect": Command("inspect_bags", "show what is in bags and propose a configuration"),
+    "train": Command("train", "learn a model from bags"),
+    "evaluate": Command("evaluate", "measure a model's forecasts on bags"),
+    "predict": Command("predict", "forecast along a bag, into a table or a bag"),
+    "info": Command("info", "show what a model file holds"),
+    "csv2bag": Command("csv2bag", "make a bag of a table with a time column"),
+    "completion": Command("completion", "print a completion script for a shell"),
+}
+
+_LISTING = "commands:\n" + "\n".join(
+    f"  {name:<12}{command.purpose}" for name, command in COMMANDS.items()
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="rffpsr",
-        description="Learn how a robot responds to commands, and predict its future.",
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    with _termination_as_exception(), warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            return _dispatch(words)
+        except InputError as fault:
+            complain(str(fault))
+            return FAULT_OF_INPUT
+        except KeyboardInterrupt:
+            complain("interrupted")
+            return INTERRUPTED
+        except BrokenPipeError:
+            # The reader of our output has gone, as `head` does; nothing more can be said to it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+
+
+def command_parser(name: str) -> Parser:
+    """Return the parser of one command."""
+    module = _module(name)
+    parser = Parser(f"rffpsr {name}", module.__doc__ or COMMANDS[name].purpose)
+    module.add_arguments(parser)
+    return parser
+
+
+def _dispatch(words: Sequence[str]) -> int:
+    if not words or words[0].startswith("-"):
+        return _general(words)
+    name = words[0]
+    if name not in COMMANDS:
+        raise InputError(f"unknown command '{name}'{did_you_mean(name, COMMANDS)}")
+    parsed = command_parser(name).parse(words[1:])
+    run: Callable[[argparse.Namespace], int | None] = _module(name).run
+    return run(parsed) or 0
+
+
+def _general(words: Sequence[str]) -> int:
+    parser = Parser(
+        "rffpsr",
+        "Learn how a robot responds to commands from its recordings, and predict its future.",
+        f"{_LISTING}\n\n'rffpsr COMMAND --help' explains a command.",
     )
+    parser.usage = "rffpsr COMMAND ..."
     parser.add_argument("--version", action="version", version=f"rffpsr {__version__}")
-    parser.parse_args(arguments)
+    parser.parse(words)
     parser.print_help()
     return 0
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning in one line; where in the code it was issued is of no use to a user."""
+    warn(str(message))
+
+
+def _module(name: str) -> Any:
+    return import_module(f"rffpsr_ros.cli.{COMMANDS[name].module}")
+
+
+@contextmanager
+def _termination_as_exception() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, so that half-written files are removed."""
+
+    def terminate(number: int, frame: object) -> None:
+        raise SystemExit(TERMINATED)
+
+    try:
+        before = signal.signal(signal.SIGTERM, terminate)
+    except ValueError:  # Not in the main thread: signals are someone else's.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+"""What is in bags: topics with their rates, and the ranges of their numeric fields."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffpsr_ros.cli.field_discovery import numeric_fields
+from rffpsr_ros.episodes.bag_source import BagSource, BagTopic
+from rffpsr_ros.episodes.message_types import (
+    Decode,
+    MessageTypes,
+    decoded_stamp,
+    decoder,
+    stamp_reader,
+)
+from rffpsr_ros.episodes.open_bag import open_bag
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.signals.fields import FieldResolver
+from rffpsr_ros.signals.stamps import Stamp
+
+SAMPLED = 2000
+"""About so many messages of a topic are decoded for the ranges of its fields."""
+_FIRST = 20
+"""So many of them show which fields there are: not every message has every joint."""
+_GAP = 5.0
+"""A gap is an interval of more than so many usual ones."""
+
+
+class Timing(NamedTuple):
+    """How regularly a topic comes; from stamps in seconds."""
+
+    rate: float
+    """Messages per second between gaps (1 / median interval); 0 if unknown."""
+    jitter: float
+    """Standard deviation of the intervals that are no gaps, as a fraction of the median."""
+    gaps: int
+    longest_gap: float
+    jumps_back: int
+    first: float
+    last: float
+
+
+class FieldRange(NamedTuple):
+    """What a field showed in the sampled messages; NaN if it was never a number."""
+
+    path: str
+    low: float
+    high: float
+    missing: float
+    """Fraction of values that were no finite numbers."""
+
+    @property
+    def constant(self) -> bool:
+        """Tell whether it never changed."""
+        return not self.high - self.low > 1e-9 * max(abs(self.low), abs(self.high))
+
+
+@dataclass
+class TopicSurvey:
+    """One topic in all bags."""
+
+    name: str
+    type: str
+    count: int = 0
+    bytes: int = 0
+    fields: list[FieldRange] = field(default_factory=list)
+    problem: str = ""
+    """Why its messages could not be read, if they could not."""
+    stamps: list[NDArray[np.int64]] = field(default_factory=list)
+    """Per bag."""
+
+    @property
+    def timing(self) -> Timing:
+        """Return how regularly it comes."""
+        parts = [stamps for stamps in self.stamps if len(stamps)]
+        if not parts:
+            return Timing(0.0, 0.0, 0, 0.0, 0, 0.0, 0.0)
+        intervals = np.concatenate([np.diff(stamps) for stamps in parts]) / 1e9
+        forward = intervals[intervals > 0]
+        usual = float(np.median(forward)) if len(forward) else 0.0
+        regular = forward[forward <= _GAP * usual]
+        gaps = forward[forward > _GAP * usual]
+        return Timing(
+            1 / usual if usual else 0.0,
+            float(regular.std() / usual) if len(regular) else 0.0,
+            len(gaps),
+            float(gaps.max()) if len(gaps) else 0.0,
+            int(np.sum(intervals < 0)),
+            min(float(stamps.min()) for stamps in parts) / 1e9,
+            max(float(stamps.max()) for stamps in parts) / 1e9,
+        )
+
+
+@dataclass
+class Survey:
+    """All topics of some bags, by name, and what of the bags could not be read."""
+
+    topics: dict[str, TopicSurvey] = field(default_factory=dict)
+    losses: list[str] = field(default_factory=list)
+
+    def timings(self) -> Mapping[str, Timing]:
+        """Return the timing of every topic."""
+        return {name: topic.timing for name, topic in self.topics.items()}
+
+
+def survey_bags(
+    paths: Sequence[Path], types: MessageTypes, progress: Callable[[str, float], None]
+) -> Survey:
+    """Read bags once and return what is in them.
+
+    Raises
+    ------
+    InputError
+        If a bag cannot be read.
+    """
+    survey = Survey()
+    samplers: dict[str, _FieldSampler] = {}
+    for number, path in enumerate(paths):
+        progress("reading bags", number / len(paths))
+        with closing(open_bag(path)) as source:
+            _survey_bag(path, source, types, survey, samplers)
+            survey.losses += [f"{path}: {loss}" for loss in source.losses]
+    progress("reading bags", 1.0)
+    for name, sampler in samplers.items():
+        survey.topics[name].fields = sampler.ranges()
+    return survey
+
+
+def _survey_bag(
+    path: Path,
+    source: BagSource,
+    types: MessageTypes,
+    survey: Survey,
+    samplers: dict[str, _FieldSampler],
+) -> None:
+    readers = {}
+    for topic in source.topics.values():
+        known = survey.topics.setdefault(topic.name, TopicSurvey(topic.name, topic.type))
+        if known.type != topic.type:
+            raise InputError(
+                f"topic {topic.name} has type {topic.type} in bag {path}, but {known.type} in a"
+                " bag before"
+            )
+        sampler = samplers.setdefault(topic.name, _FieldSampler())
+        readers[topic.name] = _TopicReader(known, topic, source, types, path, sampler)
+    for name, receive_ns, data in source.messages(readers.keys()):
+        readers[name].add(data, receive_ns)
+    for reader in readers.values():
+        reader.finish()
+
+
+class _TopicReader:
+    """One topic of one bag: every message's stamp, and the fields of some of them."""
+
+    def __init__(
+        self,
+        survey: TopicSurvey,
+        topic: BagTopic,
+        source: BagSource,
+        types: MessageTypes,
+        path: Path,
+        sampler: _FieldSampler,
+    ) -> None:
+        self._survey = survey
+        self._sampler = sampler
+        self._every = max(1, (topic.count or 0) // SAMPLED)
+        self._stamps = array("q")
+        self._decode: Decode | None = None
+        self._stamp: Stamp | None = None
+        try:
+            store = types.store_for([topic], path.name, source.ros_distro)
+        except InputError as problem:
+            survey.problem = str(problem)
+            self._stamp = lambda data, receive_ns: receive_ns
+        else:
+            self._decode = decoder(store, topic.type, source.encoding)
+            self._stamp = stamp_reader(store, topic.type, source.encoding, "header")
+
+    def add(self, data: bytes, receive_ns: int) -> None:
+        """Take a message."""
+        sampled = len(self._stamps) % self._every == 0
+        message = None
+        if self._decode is not None and (sampled or self._stamp is None):
+            message = self._decode(data)
+        if self._stamp is not None:
+            self._stamps.append(self._stamp(data, receive_ns))
+        else:
+            self._stamps.append(decoded_stamp(message, receive_ns))
+        self._survey.bytes += len(data)
+        if sampled and message is not None:
+            self._sampler.add(message)
+
+    def finish(self) -> None:
+        """Hand over the stamps."""
+        self._survey.count += len(self._stamps)
+        self._survey.stamps.append(np.frombuffer(self._stamps, dtype=np.int64))
+
+
+class _FieldSampler:
+    """The fields of one topic's messages, and their values so far."""
+
+    def __init__(self) -> None:
+        self._first: list[Any] = []
+        self._resolver: FieldResolver | None = None
+        self._rows: list[NDArray[np.float64]] = []
+
+    def add(self, message: Any) -> None:
+        """Take a message."""
+        if self._resolver is not None:
+            self._resolve(message)
+            return
+        self._first.append(message)
+        if len(self._first) == _FIRST:
+            self._begin()
+
+    def ranges(self) -> list[FieldRange]:
+        """Return what every field showed."""
+        if self._resolver is None:
+            self._begin()
+        if self._resolver is None or not self._rows:
+            return []
+        values = np.stack(self._rows)
+        ranges, start = [], 0
+        for path, width in zip(self._paths, self._resolver.columns_per_field, strict=True):
+            block = values[:, start : start + width]
+            start += width
+            finite = block[np.isfinite(block)]
+            low, high = (finite.min(), finite.max()) if len(finite) else (np.nan, np.nan)
+            missing = 1 - finite.size / block.size
+            ranges.append(FieldRange(path, float(low), float(high), missing))
+        return ranges
+
+    def _begin(self) -> None:
+        """Find out which fields there are from the first messages."""
+        paths = dict.fromkeys(path for message in self._first for path in numeric_fields(message))
+        self._paths = [path for path in paths if any(_binds(path, m) for m in self._first)]
+        if self._paths:
+            self._resolver = FieldResolver(self._paths)
+            for message in self._first:
+                self._resolve(message)
+        self._first = []
+
+    def _resolve(self, message: Any) -> None:
+        assert self._resolver is not None
+        values = self._resolver.resolve(message)
+        if values is not None:
+            self._rows.append(values)
+
+
+def _binds(path: str, message: Any) -> bool:
+    """Tell whether a message shows a field's width."""
+    try:
+        return FieldResolver([path]).resolve(message) is not None
+    except InputError:
+        return False

@@ -1,0 +1,124 @@
+"""What the commands say: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, TextIO
+
+from tqdm import tqdm
+
+_BAR = "{desc:<24} {percentage:3.0f}% |{bar}| {elapsed} elapsed, {remaining} left"
+
+
+class Progress:
+    """Shows how far a stage is: a bar on a terminal, a line per quarter elsewhere.
+
+    An instance is called with a stage's name and the fraction of it that is done, and is a context
+    that leaves the terminal in order however it ends.
+    """
+
+    def __init__(self, stream: TextIO | None = None, quiet: bool = False) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet
+        self._terminal = self._stream.isatty()
+        self._stage = ""
+        self._quarter = 0
+        self._began = 0.0
+        self._bar: tqdm[Any] | None = None
+
+    def __call__(self, stage: str, fraction: float) -> None:
+        """Take note that ``fraction`` (0 to 1) of ``stage`` is done."""
+        if self._quiet:
+            return
+        if stage != self._stage:
+            self._start(stage)
+        if self._bar is not None:
+            self._bar.update(max(0.0, fraction - self._bar.n))
+            return
+        quarter = int(4 * fraction)
+        if quarter > self._quarter:
+            self._quarter = quarter
+            seconds = time.monotonic() - self._began
+            self._say(f"{stage}: {25 * quarter} % after {seconds:.0f} s")
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._finish()
+
+    def _start(self, stage: str) -> None:
+        self._finish()
+        self._stage, self._quarter, self._began = stage, 0, time.monotonic()
+        if self._terminal:
+            self._bar = tqdm(
+                total=1.0, desc=stage, bar_format=_BAR, file=self._stream, dynamic_ncols=True
+            )
+        else:
+            self._say(stage)
+
+    def _finish(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+
+def warn(sentence: str) -> None:
+    """Say on standard error what was lost or guessed."""
+    print(f"rffpsr: warning: {_one_line(sentence)}", file=sys.stderr, flush=True)
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error, in one line, why nothing was done."""
+    print(f"rffpsr: {_one_line(sentence)}", file=sys.stderr, flush=True)
+
+
+def say(*lines: str) -> None:
+    """Print lines on standard output."""
+    for line in lines:
+        print(line)
+
+
+def say_json(value: Mapping[str, Any]) -> None:
+    """Print a mapping as JSON; numbers that are not finite are null."""
+    print(json.dumps(finite(value), indent=1, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """Return a value of JSON types with None for numbers that are not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Return rows of cells as lines with aligned columns; those in ``right`` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,82 @@
+"""A model run along a bag: at every tick, its forecast given the actions that were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.episodes.bag_reader import BagSampler
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.evaluation.horizon_error import forecasts
+from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.signals.events import Tick
+
+
+class Forecast(NamedTuple):
+    """A forecast (H, d_o) made at ``made_ns``, when ``seen`` (d_o,) had just been observed.
+
+    ``segment`` counts the uninterrupted runs of the bag from 0. At a segment's start nothing was
+    seen: all NaN.
+    """
+
+    segment: int
+    made_ns: int
+    seen: Array
+    values: Array
+
+
+@dataclass
+class Segment:
+    """An uninterrupted run of ticks with their times."""
+
+    start_ns: int = 0
+    stamps_ns: list[int] = field(default_factory=list)
+    observations: list[Array] = field(default_factory=list)
+    actions: list[Array] = field(default_factory=list)
+
+    def add(self, tick: Tick) -> None:
+        """Append a tick."""
+        if not self.stamps_ns:
+            self.start_ns = tick.start_ns
+        self.stamps_ns.append(tick.stamp_ns)
+        self.observations.append(tick.observation)
+        self.actions.append(tick.action)
+
+
+def segments(bag: BagSampler) -> Iterator[Segment]:
+    """Yield the segments of a bag, each as soon as it has ended."""
+    segment = Segment()
+    for event in bag.events():
+        if isinstance(event, Tick):
+            segment.add(event)
+        elif segment.stamps_ns:
+            yield segment
+            segment = Segment()
+
+
+def run_along(
+    model: PredictiveModel[Any], bag: BagSampler, horizon: int, every: int = 1
+) -> Iterator[Forecast]:
+    """Yield the forecasts of ``model`` at every ``every``-th tick of a bag, in order of time.
+
+    The last is made where ``horizon`` recorded actions are still to come.
+    """
+    for number, segment in enumerate(segments(bag)):
+        trajectory = Trajectory(
+            segment.observations,
+            segment.actions,
+            bag.sampler.configuration.period,
+            bag.sampler.observation_names,
+            bag.sampler.action_names,
+        )
+        nothing = np.full(trajectory.observations.shape[1], np.nan)
+        for first, chunk in forecasts(model, trajectory, horizon):
+            for tick, values in enumerate(chunk, first):
+                if tick % every:
+                    continue
+                made_ns = segment.stamps_ns[tick - 1] if tick else segment.start_ns
+                seen = trajectory.observations[tick - 1] if tick else nothing
+                yield Forecast(number, made_ns, seen, values)

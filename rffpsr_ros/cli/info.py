@@ -1,0 +1,96 @@
+"""Show what a model file holds: its columns, options and how good it was in training."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rffpsr_ros.cli.console import aligned, say, say_json
+from rffpsr_ros.cli.parser import Parser
+from rffpsr_ros.models.storage import ModelFile, load_model, read_model_file
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("model", metavar="MODEL", help="a model file")
+    parser.add_argument("--json", action="store_true", help="print the file's whole header")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the model's header."""
+    load_model(arguments.model)  # a file whose parts do not fit is refused, not described
+    file = read_model_file(arguments.model)
+    if arguments.json:
+        say_json(file.header)
+    else:
+        say(*_description(file, Path(arguments.model)))
+
+
+def _description(file: ModelFile, path: Path) -> list[str]:
+    header = file.header
+    signature, record = header["signature"], header["record"]
+    numbers = sum(array.size for array in file.arrays.values())
+    facts = [
+        ("file", f"{path} ({path.stat().st_size / 1024:.0f} KiB, {numbers} numbers)"),
+        ("kind", f"{header['kind']}, written by rffpsr_ros {header['package_version']}"),
+        ("tick", f"{signature['period']:g} s ({1 / signature['period']:g} Hz)"),
+        ("observations", _columns(signature, "observation")),
+        ("actions", _columns(signature, "action")),
+        ("topics", ", ".join(_topics(signature["channels"])) or "none: learned from arrays"),
+        ("checksum", header["checksum"][:16]),
+    ]
+    lines = aligned(facts)
+    lines += _section("options", record["options"])
+    lines += _metrics(record["metrics"])
+    lines += [f"note: {note}" for note in record["notes"]]
+    return lines
+
+
+def _columns(signature: Mapping[str, Any], what: str) -> str:
+    names = signature[f"{what}_names"]
+    units = signature[f"{what}_units"] or [""] * len(names)
+    return ", ".join(
+        f"{name} ({unit})" if unit else name for name, unit in zip(names, units, strict=True)
+    )
+
+
+def _topics(channels: Mapping[str, Any] | None) -> list[str]:
+    groups = [(channels or {}).get(group, {}) for group in ("observation", "action")]
+    topics = [group[name]["topic"] for group in groups for name in group.get("inputs", ())]
+    return list(dict.fromkeys(topics))
+
+
+def _section(title: str, values: Mapping[str, Any]) -> list[str]:
+    if not values:
+        return []
+    return ["", f"{title}:", *(f"  {line}" for line in aligned(_pairs(values)))]
+
+
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, "from the data" if v is None else str(v)) for name, v in sorted(values.items())]
+
+
+def _metrics(metrics: Mapping[str, Any]) -> list[str]:
+    """Return every list of plain numbers over horizons, as one table."""
+    found = list(_curves(metrics, ""))
+    if not found:
+        return []
+    longest = max(len(curve) for _, curve in found)
+    rows = [["horizon", *map(str, range(1, longest + 1))]]
+    for name, curve in found:
+        cells = ["-" if number is None else f"{number:.3g}" for number in curve]
+        rows.append([name, *cells, *[""] * (longest - len(curve))])
+    table = aligned(rows, range(1, longest + 1))
+    return ["", "mean squared error in training:", *(f"  {line}" for line in table)]
+
+
+def _curves(metrics: Mapping[str, Any], prefix: str) -> list[tuple[str, Sequence[float | None]]]:
+    curves: list[tuple[str, Sequence[float | None]]] = []
+    for name, value in sorted(metrics.items()):
+        if isinstance(value, Mapping):
+            curves += _curves(value, f"{prefix}{name} ")
+        elif name.endswith("mse") and isinstance(value, list):
+            curves.append((prefix + name.removesuffix("_mse"), value))
+    return curves

@@ -1,0 +1,67 @@
+"""The learner of each kind of model, made from a configuration's ``learning`` section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rffpsr_ros.cli.settings import check_keys
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.mean import Mean
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+
+Progress = Callable[[str, float], None]
+
+KINDS = ("rff_psr", "linear_arx", "last_observation", "mean")
+
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "rff_psr": RFFPSROptions.names(),
+    "linear_arx": ("past", "future"),
+    "last_observation": (),
+    "mean": (),
+}
+"""The keys under ``learning`` that each kind takes note of."""
+
+
+def learner_of(kind: str, learning: Mapping[str, Any], explicit: Sequence[str] = ()) -> Learner:
+    """Return the learner of a kind, its options checked.
+
+    One configuration serves all kinds: a key of another kind is left out here, unless it is
+    among the ``explicit`` ones, which the user just wrote for this kind.
+
+    Raises
+    ------
+    InputError
+        If a key is unknown to every kind, an explicit one to this kind, or a value is wrong.
+    """
+    known = {name for names in OPTIONS.values() for name in names}
+    check_keys(learning, sorted(known), "learning")
+    for name in explicit:
+        if name not in OPTIONS[kind]:
+            taken = ", ".join(OPTIONS[kind]) or "none"
+            raise InputError(f"a {kind} model has no option '{name}'; its options: {taken}")
+    options = {name: value for name, value in learning.items() if name in OPTIONS[kind]}
+    if kind == "rff_psr":
+        return RFFPSR(**options)
+    if kind == "linear_arx":
+        RFFPSR(**options)  # the same options, checked by the same rules
+        return LinearARX(**options)
+    return LastObservation() if kind == "last_observation" else Mean()
+
+
+def fit(
+    learner: Learner,
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None,
+    progress: Progress,
+) -> PredictiveModel[Any]:
+    """Return what the learner learns; those who can tell how far they are do."""
+    if isinstance(learner, RFFPSR):
+        return learner.fit(train, validation, progress)
+    progress("learning", 0.0)
+    return learner.fit(train, validation)

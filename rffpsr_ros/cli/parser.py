@@ -1,0 +1,72 @@
+"""Command line parsing whose every fault is one sentence."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from rffpsr_ros.errors import InputError, did_you_mean
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises `InputError` instead of printing its usage and exiting."""
+
+    def __init__(self, prog: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the fault as an `InputError`."""
+        raise InputError(f"{message}; see '{self.prog} --help'")
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Return the parsed arguments; options and bags may come in any order.
+
+        Raises
+        ------
+        InputError
+            If an argument is unknown, missing or malformed.
+        """
+        arguments, unknown = self.parse_known_intermixed_args(list(words))
+        for word in unknown:
+            name = word.partition("=")[0]
+            if name.startswith("-"):
+                raise InputError(
+                    f"unknown option '{name}' of {self.prog}"
+                    f"{did_you_mean(name, self.long_options())}"
+                )
+        if unknown:
+            raise InputError(f"{self.prog} does not know what to do with '{unknown[0]}'")
+        return arguments
+
+    def long_options(self) -> list[str]:
+        """Return the names of all options that begin with two dashes."""
+        return [
+            name
+            for action in self._actions  # argparse offers no other way to list them
+            for name in action.option_strings
+            if name.startswith("--")
+        ]
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return an argument type: whole numbers from ``least`` on."""
+
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is given; it must be a whole number of at least {least}"
+            )
+        return number
+
+    return convert

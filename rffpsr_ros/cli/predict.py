@@ -1,0 +1,182 @@
+"""Forecast along a bag with a model, into a table (.csv) or into a bag of its own.
+
+Every forecast knows what was observed before it, and is given the actions that were recorded
+after it. A table has one row per forecast: the time it was made at, the observations seen then,
+and for each of them its forecast 1, 2, ... ticks ahead. A bag has the topics of the live filter:
+lay it over the recording in PlotJuggler or Foxglove.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.cli.console import Progress, say, say_json
+from rffpsr_ros.cli.forecast_run import Forecast, run_along
+from rffpsr_ros.cli.outputs import check_writable, whole_folder
+from rffpsr_ros.cli.parser import Parser, whole_number
+from rffpsr_ros.cli.settings import add_reading_arguments, configuration_of
+from rffpsr_ros.episodes.bag_files import find_bags
+from rffpsr_ros.episodes.bag_reader import BagSampler
+from rffpsr_ros.episodes.bag_recorder import BagWriter
+from rffpsr_ros.episodes.forecast_messages import (
+    FORECAST_TYPES,
+    ahead_ns,
+    predicted_message,
+    prediction_message,
+    trajectory_message,
+)
+from rffpsr_ros.episodes.message_types import MessageTypes
+from rffpsr_ros.episodes.read_report import ReadReport
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.predictive_model import Signature
+from rffpsr_ros.models.storage import load_model, write_atomically
+
+NODE = "/rffpsr_filter"
+"""The live filter's name, under which the topics of a bag stand too."""
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bag", metavar="BAG", help="a bag with the model's topics")
+    parser.add_argument("--model", metavar="MODEL", required=True, help="a model file")
+    parser.add_argument(
+        "--out", metavar="PATH", required=True, help="FILE.csv, or a new bag folder"
+    )
+    parser.add_argument(
+        "--horizon", type=whole_number(1), default=10, metavar="H", help="ticks ahead (10)"
+    )
+    parser.add_argument(
+        "--lead",
+        type=whole_number(1),
+        metavar="K",
+        help="how far ahead the topic 'predicted' of a bag looks, in ticks (the horizon)",
+    )
+    parser.add_argument(
+        "--every", type=whole_number(1), default=1, metavar="N", help="forecast at each N-th tick"
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print a summary as JSON")
+    add_reading_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the forecasts and say how many there are."""
+    model = load_model(arguments.model)
+    configuration = configuration_of(model, arguments.model)
+    lead = arguments.lead or arguments.horizon
+    if lead > arguments.horizon:
+        raise InputError(f"--lead is {lead}; it must be at most the horizon {arguments.horizon}")
+    target = _target(arguments.out)
+    path = _only_bag(arguments.bag)
+    types = MessageTypes(arguments.ros_distro, arguments.msg_path)
+    with Progress(quiet=arguments.quiet) as progress, ExitStack() as stack:
+        bag = stack.enter_context(BagSampler(path, configuration, types))
+        progress("forecasting", 0.0)
+        made = run_along(model, bag, arguments.horizon, arguments.every)
+        layout = _Layout(model.signature, arguments.horizon, lead)
+        write = _write_table if target.suffix == ".csv" else _write_bag
+        count = write(target, made, layout)
+        ReadReport().finish(bag.report)
+    if arguments.json:
+        say_json({"out": str(target), "forecasts": count, "horizon": arguments.horizon})
+    else:
+        say(f"{count} forecasts of {arguments.horizon} ticks written to {target}")
+
+
+class _Layout(NamedTuple):
+    """What the columns and topics are."""
+
+    signature: Signature
+    horizon: int
+    lead: int
+
+
+def _target(text: str) -> Path:
+    path = Path(text)
+    if path.suffix == ".csv":
+        return check_writable(path)
+    if path.suffix in (".mcap", ".db3", ".bag"):
+        raise InputError(
+            f"--out {text} names a storage file; a bag is a folder, such as {path.with_suffix('')}"
+        )
+    if path.exists():
+        raise InputError(f"'{path}' exists already; choose another name or remove it")
+    return check_writable(path)
+
+
+def _only_bag(text: str) -> Path:
+    bags = find_bags([text])
+    if len(bags) > 1:
+        raise InputError(f"{text} means {len(bags)} bags; predict takes one at a time")
+    return bags[0]
+
+
+def _write_table(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
+    names = layout.signature.observation_names
+    ahead = range(1, layout.horizon + 1)
+    heading = ["time", "segment", *names, *(f"{name}+{h}" for name in names for h in ahead)]
+    count = 0
+    with write_atomically(target) as binary:
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="")
+        rows = csv.writer(text)
+        rows.writerow(heading)
+        for forecast in _any(made, layout):
+            count += 1
+            numbers = np.concatenate([forecast.seen, forecast.values.T.ravel()])
+            cells = ["" if np.isnan(number) else repr(float(number)) for number in numbers]
+            rows.writerow([_seconds(forecast.made_ns), forecast.segment, *cells])
+        text.flush()
+        text.detach()
+    return count
+
+
+def _write_bag(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
+    names, period = layout.signature.observation_names, layout.signature.period
+    topics = {name: f"{NODE}/{name}" for name in FORECAST_TYPES}
+    lead_ns = ahead_ns(layout.lead, period)
+    count = 0
+    with whole_folder(target) as folder, BagWriter(folder) as bag:
+        for name, type_name in FORECAST_TYPES.items():
+            bag.add_topic(topics[name], type_name)
+        for forecast in _any(made, layout):
+            count += 1
+            made_ns, values = forecast.made_ns, forecast.values
+            target_ns = made_ns + lead_ns
+            messages = {
+                "prediction": prediction_message(bag.message, values),
+                "trajectory": trajectory_message(bag.message, values, names, made_ns, period),
+                "predicted": predicted_message(
+                    bag.message, values[layout.lead - 1], names, target_ns
+                ),
+            }
+            for name, message in messages.items():
+                # Players and plots that know nothing of headers put it where it belongs, too.
+                logged_ns = target_ns if name == "predicted" else made_ns
+                bag.write(topics[name], logged_ns, message)
+    return count
+
+
+def _any(made: Iterable[Forecast], layout: _Layout) -> Iterable[Forecast]:
+    """Yield the forecasts; complain if there are none."""
+    nothing = True
+    for forecast in made:
+        nothing = False
+        yield forecast
+    if nothing:
+        raise InputError(
+            f"no segment of the bag has {layout.horizon} ticks; give a shorter --horizon"
+        )
+
+
+def _seconds(nanoseconds: int) -> str:
+    """Return seconds exactly: a float would lose the last digits of a clock's time."""
+    whole, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{whole}.{rest:09d}"

@@ -1,0 +1,113 @@
+"""The configuration that a command works with: a file, and what the command line changes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from rffpsr_ros.cli.parser import Parser
+from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.signals.channel_file import read_parameters
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+_SOURCE_OF_SETTINGS = "--set"
+
+
+def add_reading_arguments(parser: Parser) -> None:
+    """Declare what every command needs that reads bags."""
+    parser.add_argument(
+        "--ros-distro",
+        metavar="NAME",
+        help="the distribution that recorded bags without type definitions, such as humble",
+    )
+    parser.add_argument(
+        "--msg-path",
+        metavar="PATH",
+        nargs="+",
+        action="extend",
+        default=[],
+        help=".msg files, or folders of them, for types that the bags do not define",
+    )
+
+
+def load_configuration(path: str, settings: Sequence[str] = ()) -> ChannelConfiguration:
+    """Return a configuration file's content, changed by settings such as ``learning.rank=20``.
+
+    Raises
+    ------
+    InputError
+        If the file or a setting is malformed, or a key is unknown.
+    """
+    content = read_parameters(path)
+    for setting in settings:
+        key, value = parse_setting(setting)
+        _assign(content, key.split("."), value, key)
+    return ChannelConfiguration.from_mapping(content, path)
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Return key and value of ``key=value``; the value is read as YAML.
+
+    Raises
+    ------
+    InputError
+        If there is no ``=``, no key, or the value is no YAML.
+    """
+    key, equals, value = text.partition("=")
+    key = key.strip()
+    if not equals or not all(key.split(".")):
+        raise InputError(
+            f"{_SOURCE_OF_SETTINGS} {text} is malformed; write it as key=value, such as"
+            " learning.rank=20"
+        )
+    try:
+        return key, yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
+        raise InputError(
+            f"the value of {_SOURCE_OF_SETTINGS} {text} is no YAML; quote it, as in"
+            f" --set '{key}=\"text\"'"
+        ) from None
+
+
+def configuration_of(model: PredictiveModel[Any], path: str) -> ChannelConfiguration:
+    """Return the channels that a model was trained on.
+
+    Raises
+    ------
+    InputError
+        If it was learned from arrays, or what its file says of channels makes no sense.
+    """
+    if model.signature.channels is None:
+        raise InputError(
+            f"model '{path}' was learned from arrays and does not say which topics to read;"
+            " train it with 'rffpsr train'"
+        )
+    return ChannelConfiguration.from_mapping(model.signature.channels, f"model '{path}'")
+
+
+def _assign(content: dict[str, Any], steps: Sequence[str], value: Any, key: str) -> None:
+    for depth, step in enumerate(steps[:-1]):
+        inner = content.setdefault(step, {})
+        if not isinstance(inner, dict):
+            raise InputError(
+                f"{_SOURCE_OF_SETTINGS} {key}: '{'.'.join(steps[: depth + 1])}' is a value, not a"
+                " group of keys"
+            )
+        content = inner
+    content[steps[-1]] = value
+
+
+def check_keys(given: Mapping[str, Any], known: Sequence[str], group: str) -> None:
+    """Refuse keys of a group of the configuration that nobody knows.
+
+    Raises
+    ------
+    InputError
+        If there is one; it names the nearest known key.
+    """
+    for key in given:
+        if key not in known:
+            raise InputError(f"unknown key '{group}.{key}'{did_you_mean(key, known)}")

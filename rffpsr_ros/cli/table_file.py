@@ -1,0 +1,144 @@
+"""Tables with a time column, read from text files; every fault names its row and column."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.errors import InputError, did_you_mean
+
+TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+"""Nanoseconds per unit."""
+
+_TIME_NAMES = ("time", "t", "timestamp", "stamp", "time_s", "seconds")
+_DELIMITERS = ",;\t"
+_LATEST_NS = 2**31 * 10**9
+"""ROS stamps hold seconds in 31 bits."""
+
+
+class Table(NamedTuple):
+    """Rows of numbers with their times.
+
+    ``times_ns`` (N,) increase; ``values`` (N, columns) are NaN where a cell was empty.
+    """
+
+    columns: list[str]
+    times_ns: NDArray[np.int64]
+    values: Array
+
+
+def read_table(path: str | Path, time: str | None = None, unit: str = "s") -> Table:
+    """Read a table whose first row names the columns.
+
+    ``time`` names the column with the time; by default one called time, t, stamp or alike.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has no time column or no rows, a cell is no number, or the
+        times do not increase.
+    """
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            return _parse(file, str(path), time, unit)
+    except OSError as fault:
+        raise InputError(f"table {path} cannot be read: {fault.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as fault:
+        raise InputError(f"{path} is no table of text: {fault}") from None
+
+
+def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Table:
+    first = next(lines, "")
+    delimiter = max(_DELIMITERS, key=first.count)
+    heading = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    _check_heading(heading, path)
+    clock = _time_column(heading, time, path)
+    times: list[int] = []
+    values: list[list[float]] = []
+    for number, row in enumerate(csv.reader(lines, delimiter=delimiter), 2):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(heading):
+            raise InputError(f"row {number} of {path} has {len(row)} cells, not {len(heading)}")
+        times.append(_time(row[clock], unit, f"row {number} of {path}"))
+        if len(times) > 1 and times[-1] <= times[-2]:
+            raise InputError(
+                f"the time {row[clock].strip()} in row {number} of {path} is not after the one"
+                " before; times must increase"
+            )
+        cells = [cell for i, cell in enumerate(row) if i != clock]
+        values.append([_number(cell, f"row {number} of {path}") for cell in cells])
+    if not values:
+        raise InputError(f"table {path} has no rows of numbers")
+    columns = [name for i, name in enumerate(heading) if i != clock]
+    return Table(columns, np.array(times, dtype=np.int64), np.array(values, dtype=np.float64))
+
+
+def _check_heading(heading: list[str], path: str) -> None:
+    if len(heading) < 2:
+        raise InputError(
+            f"the first row of {path} names {len(heading)} columns; it must name a time column"
+            " and at least one other"
+        )
+    for i, name in enumerate(heading):
+        if not name or _is_number(name):
+            raise InputError(
+                f"'{name}' in the first row of {path} names no column; the first row must name"
+                " every column"
+            )
+        if name in heading[:i]:
+            raise InputError(f"two columns of {path} are called '{name}'; each needs its own name")
+
+
+def _time_column(heading: list[str], time: str | None, path: str) -> int:
+    if time is not None:
+        if time not in heading:
+            raise InputError(f"table {path} has no column '{time}'{did_you_mean(time, heading)}")
+        return heading.index(time)
+    for i, name in enumerate(heading):
+        if name.lower() in _TIME_NAMES:
+            return i
+    raise InputError(
+        f"table {path} has no column called {', '.join(_TIME_NAMES[:4])}; say which one holds the"
+        f" time, as in --time '{heading[0]}'"
+    )
+
+
+def _time(text: str, unit: str, where: str) -> int:
+    """Return nanoseconds, exactly: a float cannot hold a clock's time to the nanosecond."""
+    try:
+        nanoseconds = Decimal(text.strip()) * TIME_UNITS[unit]
+    except ArithmeticError:  # what Decimal raises, malformed or out of range
+        nanoseconds = Decimal("nan")
+    if not (nanoseconds.is_finite() and 0 <= nanoseconds < _LATEST_NS):
+        raise InputError(
+            f"'{text.strip()}' in {where} is no time; it must be a number of {unit}, 0 or more, and"
+            " before the year 2038"
+        )
+    return int(nanoseconds.to_integral_value())
+
+
+def _number(text: str, where: str) -> float:
+    text = text.strip()
+    if not text:
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"'{text}' in {where} is no number") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.lower() != "nan"

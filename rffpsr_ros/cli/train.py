@@ -1,0 +1,213 @@
+"""Learn a model from bags.
+
+The configuration says which topics and fields are observations and actions; 'rffpsr inspect'
+writes one. The model file carries it, so that whoever has the model needs nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rffpsr_ros.cli.console import Progress, say, say_json, warn
+from rffpsr_ros.cli.learners import KINDS, fit, learner_of
+from rffpsr_ros.cli.outputs import check_writable
+from rffpsr_ros.cli.parser import Parser
+from rffpsr_ros.cli.recordings import Parts, Recordings, read_recordings, split_recordings
+from rffpsr_ros.cli.settings import (
+    add_reading_arguments,
+    check_keys,
+    load_configuration,
+    parse_setting,
+)
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.comparison import compare
+from rffpsr_ros.evaluation.horizon_error import HorizonErrors
+from rffpsr_ros.evaluation.report import errors_as_json, text_table
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, Signature
+from rffpsr_ros.models.storage import save_model
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+_LEARNING = "learning."
+_BASELINES = ("last_observation", "linear_arx")
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bags", metavar="BAG", nargs="+", help="bags, folders of bags, patterns")
+    parser.add_argument("--config", metavar="FILE", required=True, help="channels and options")
+    parser.add_argument("--out", metavar="MODEL", required=True, help="the model file to write")
+    parser.add_argument("--model", choices=KINDS, default=KINDS[0], help="kind of model")
+    parser.add_argument(
+        "--split",
+        metavar="F,F,F",
+        help="cut the bags, laid end to end, into training, validation and test part; the test"
+        " part is left out",
+    )
+    parser.add_argument(
+        "--validation", metavar="BAG", nargs="+", action="extend", help="bags that steer choices"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of all randomness")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change one key of the configuration, such as learning.rank=20",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_reading_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Learn and write the model, and say how good it is on the validation part."""
+    configuration, learner = _prepared(arguments)
+    target = check_writable(arguments.out)
+    began = time.monotonic()
+    with Progress(quiet=arguments.quiet) as progress:
+        recordings = read_recordings(arguments.bags, configuration, arguments, progress)
+        parts = _parts(arguments, configuration, recordings, progress)
+        model = fit(learner, parts.train, parts.validation or None, progress)
+        errors = _validation_errors(model, parts, arguments.model, progress)
+    _sign(model, configuration, recordings)
+    _remember(model, parts, errors)
+    save_model(model, target)
+    summary = _Summary(target, model, recordings, parts, errors, time.monotonic() - began)
+    if arguments.json:
+        say_json(summary.as_json())
+    else:
+        say(*summary.lines())
+
+
+def _prepared(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, Learner]:
+    """Return the configuration and the learner, everything checked that can be before reading."""
+    settings = list(arguments.set)
+    if arguments.seed is not None and arguments.model == "rff_psr":
+        settings.append(f"{_LEARNING}seed={arguments.seed}")
+    if arguments.split and arguments.validation:
+        raise InputError("--split names a validation part and so does --validation; give one")
+    configuration = load_configuration(arguments.config, settings)
+    check_keys(configuration.dataset, ("split",), "dataset")
+    keys = [parse_setting(setting)[0] for setting in settings]
+    explicit = [key.removeprefix(_LEARNING) for key in keys if key.startswith(_LEARNING)]
+    return configuration, learner_of(arguments.model, configuration.learning, explicit)
+
+
+def _parts(
+    arguments: argparse.Namespace,
+    configuration: ChannelConfiguration,
+    recordings: Recordings,
+    progress: Progress,
+) -> Parts:
+    if arguments.validation:
+        held_out = read_recordings(
+            arguments.validation, configuration, arguments, progress, "reading validation bags"
+        )
+        return Parts(recordings.trajectories, held_out.trajectories, [])
+    fractions = arguments.split or _split_text(configuration.dataset)
+    if fractions:
+        return split_recordings(recordings.trajectories, fractions)
+    return Parts(recordings.trajectories, [], [])
+
+
+def _split_text(dataset: Mapping[str, Any]) -> str | None:
+    value = dataset.get("split")
+    if value is None or isinstance(value, str):
+        return value
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _validation_errors(
+    model: PredictiveModel[Any], parts: Parts, kind: str, progress: Progress
+) -> dict[str, HorizonErrors]:
+    """Return the errors of the model and the baselines on a validation part that was named."""
+    if not parts.validation:
+        return {}
+    progress("validation", 0.0)
+    contestants: dict[str, PredictiveModel[Any] | Learner] = {kind: model}
+    for name in _BASELINES:
+        contestants.setdefault(name, learner_of(name, {}))
+    try:
+        return compare(contestants, parts.validation, parts.train, parts.validation).errors
+    except InputError as problem:
+        warn(f"the validation part says little: {problem}")
+        return {}
+
+
+def _sign(
+    model: PredictiveModel[Any], configuration: ChannelConfiguration, recordings: Recordings
+) -> None:
+    """Let the model know what its columns are made of."""
+    bag = recordings.report.bags[0]
+    model.signature = replace(
+        model.signature,
+        channels=configuration.with_types(bag.topic_types).to_mapping(),
+        observation_units=bag.observation_units,
+        action_units=bag.action_units,
+    )
+
+
+def _remember(
+    model: PredictiveModel[Any], parts: Parts, errors: Mapping[str, HorizonErrors]
+) -> None:
+    """Note in the model what it was trained on and how it did beside the baselines."""
+    options = {**model.record.options, "training_data": fingerprint(parts.train, parts.validation)}
+    metrics = dict(model.record.metrics)
+    if errors:
+        metrics["comparison"] = {name: errors_as_json(one) for name, one in errors.items()}
+    model.record = replace(model.record, options=options, metrics=metrics)
+
+
+def fingerprint(train: Sequence[Trajectory], validation: Sequence[Trajectory]) -> str:
+    """Return a short digest of trajectories: the same data, the same digest."""
+    digest = hashlib.sha256()
+    for part in (train, validation):
+        digest.update(f"{len(part)}\n".encode())
+        for trajectory in part:
+            digest.update(repr(Signature.of(trajectory)).encode())
+            digest.update(trajectory.observations.tobytes())
+            digest.update(trajectory.actions.tobytes())
+    return digest.hexdigest()[:16]
+
+
+class _Summary(NamedTuple):
+    """What training tells its user."""
+
+    path: Path
+    model: PredictiveModel[Any]
+    recordings: Recordings
+    parts: Parts
+    errors: dict[str, HorizonErrors]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "model": str(self.path),
+            "kind": self.model.kind,
+            "seconds": self.seconds,
+            "ticks": {name: sum(map(len, part)) for name, part in self.parts._asdict().items()},
+            "period": self.model.signature.period,
+            "observation_names": list(self.model.signature.observation_names),
+            "action_names": list(self.model.signature.action_names),
+            "notes": list(self.model.record.notes),
+            "validation": {name: errors_as_json(one) for name, one in self.errors.items()},
+        }
+
+    def lines(self) -> list[str]:
+        used = [f"{sum(map(len, p))} {name}" for name, p in self.parts._asdict().items() if p]
+        lines = [
+            f"read {self.recordings.describe()}; ticks used: {', '.join(used)}",
+            f"learned a {self.model.kind} model in {self.seconds:.1f} s, written to {self.path}",
+            *(f"note: {note}" for note in self.model.record.notes),
+        ]
+        if self.errors:
+            lines += ["", "mean squared error on the validation part, summed over observations:"]
+            lines += text_table(self.errors).splitlines()
+        return lines
