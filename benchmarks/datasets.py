@@ -14,8 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.io import loadmat
 
+from rffpsr_ros.episodes.bag_reader import read_bags
+from rffpsr_ros.episodes.split import split
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.excitation import mixture, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
@@ -107,23 +110,50 @@ def quarter_drone() -> Split:
     """Return the one-axis drone rig in closed loop, 100 Hz: angle (deg) under control (%).
 
     The quasi-static, step and swept-sine runs are for learning (the last fifth of each for
-    validation), the multisine run for the test. In a row of the files the control answers the
-    angle of the same row (its first row is the gain times the first angle), so it acts before the
-    *next* row's angle: pairing them as they stand would hand a forecast its own target.
+    validation), the multisine run for the test. The control of a row is computed from the angles of
+    rows before it, so a row is one tick as it stands.
     """
     names = ("sinal1_semi_estatica", "sinal2_degraus", "sinal3_swept_sine", "sinal4_multiseno")
     runs = []
     for name in names:
         path = shared_file(f"data/quarter_drone/{name}_malha_fechada.csv")
         rows = np.genfromtxt(path, delimiter=",", names=True)
-        angle, control = rows["Saida_y"][1:], rows["Controle_u"][:-1]
-        runs.append(Trajectory(angle, control, 0.01, ["angle"], ["control"], name))
+        runs.append(
+            Trajectory(rows["Saida_y"], rows["Controle_u"], 0.01, ["angle"], ["control"], name)
+        )
     cuts = [round(0.8 * len(run)) for run in runs[:3]]
     return Split(
         [run.slice(0, cut) for run, cut in zip(runs[:3], cuts, strict=True)],
         [run.slice(cut, len(run)) for run, cut in zip(runs[:3], cuts, strict=True)],
         runs[3:],
     )
+
+
+JACKAL_CHANNELS = {
+    "rate": 50.0,
+    "observation": {
+        "inputs": ["imu"],
+        "imu": {
+            "topic": "/imu/data",
+            "fields": ["angular_velocity.z", "linear_acceleration.x", "linear_acceleration.y"],
+        },
+    },
+    "action": {
+        "inputs": ["wheels"],
+        "wheels": {
+            "topic": "/jackal_velocity_controller/odom",
+            "fields": ["twist.twist.linear.x", "twist.twist.angular.z"],
+        },
+    },
+}
+"""Inertial measurements of a Clearpath Jackal as observation, wheel odometry as action."""
+
+
+def jackal() -> Split:
+    """Return a drive of a Clearpath Jackal, 61 s at 50 Hz: first 70 %, next 10 %, last 20 %."""
+    configuration = ChannelConfiguration.from_mapping(JACKAL_CHANNELS, "JACKAL_CHANNELS")
+    drive = read_bags(shared_file("data/jackal/jackal.bag"), configuration)
+    return Split(*split(drive, (0.7, 0.1, 0.2)))
 
 
 def cascaded_tanks() -> Split:

@@ -23,7 +23,7 @@ from rffpsr_ros.models.training_set import training_signature
 
 __all__ = ["RIDGES", "LinearARX", "LinearARXModel"]
 
-RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
+RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """What the ridge is chosen from: the less noise in a recording, the smaller the best one."""
 
 _FALLBACK_RIDGE = 1e-3

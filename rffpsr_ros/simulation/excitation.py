@@ -7,7 +7,6 @@ generator state gives the same signal. `EXCITATIONS` names them for configuratio
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.signal import max_len_seq
 
 from rffpsr_ros.episodes.trajectory import Array
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.simulation.system import Policy
 
 _PRBS_BITS = 11
@@ -168,8 +167,7 @@ def excitation(
 
 def _known(name: str, names: list[str], what: str) -> None:
     if name not in names:
-        near = difflib.get_close_matches(name, names, 1, 0.0)
-        raise InputError(f"unknown {what} '{name}'; did you mean '{near[0]}'?")
+        raise InputError(f"unknown {what} '{name}'{did_you_mean(name, names)}")
 
 
 def _ticks(seconds: float, period: float) -> int:
