@@ -18,7 +18,7 @@ from rffpsr_ros.models.arx_regression import (
     held_out_score,
     mean_squared_errors,
 )
-from rffpsr_ros.models.predictive_model import Array, TrainingRecord
+from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 
 __all__ = ["RIDGES", "LinearARX", "LinearARXModel"]
@@ -97,30 +97,46 @@ class LinearARX:
         scores: dict[str, float] = {}
         if ridge is None:
             past, ridge, scores = _choose(_folds(train, validation, total, summarise, shape), shape)
-        lengths = _lengths(past)
-        weights = np.stack([fit_weights(total, length, ridge, shape) for length in lengths])
-        errors = mean_squared_errors(total, weights[-1], shape)
-        record = TrainingRecord(
-            options={"past": past, "future": self.future, "ridge": ridge},
-            metrics={
-                "training_mse": (errors * observation_scaling.deviation**2).sum(axis=1).tolist(),
-                "held_out_scores": scores,
-            },
+        return _model(
+            signature, total, past, ridge, scores, shape, observation_scaling, action_scaling
         )
-        older = (shape.past - past) * shape.tick
-        by_tick = (len(lengths), -1, shape.tick, shape.future, shape.d_o)
-        return LinearARXModel(
-            signature,
-            record,
-            np.array(lengths),
-            weights[:, older : shape.history].reshape(by_tick),
-            weights[:, shape.history + 1 :].reshape(
-                len(lengths), shape.future, shape.d_a, shape.future, shape.d_o
-            ),
-            weights[:, shape.history].reshape(len(lengths), shape.future, shape.d_o),
-            observation_scaling,
-            action_scaling,
-        )
+
+
+def _model(
+    signature: Signature,
+    total: Sums,
+    past: int,
+    ridge: float,
+    scores: dict[str, float],
+    shape: Shape,
+    observation_scaling: Scaling,
+    action_scaling: Scaling,
+) -> LinearARXModel:
+    """Return the model of the regressions on all history lengths up to ``past``."""
+    lengths = _lengths(past)
+    weights = np.stack([fit_weights(total, length, ridge, shape) for length in lengths])
+    errors = mean_squared_errors(total, weights[-1], shape)
+    record = TrainingRecord(
+        options={"past": past, "future": shape.future, "ridge": ridge},
+        metrics={
+            "training_mse": (errors * observation_scaling.deviation**2).sum(axis=1).tolist(),
+            "held_out_scores": scores,
+        },
+    )
+    older = (shape.past - past) * shape.tick
+    history, one, ahead = np.split(
+        weights[:, older:], [past * shape.tick, past * shape.tick + 1], 1
+    )
+    return LinearARXModel(
+        signature,
+        record,
+        np.array(lengths),
+        history.reshape(len(lengths), past, shape.tick, shape.future, shape.d_o),
+        ahead.reshape(len(lengths), shape.future, shape.d_a, shape.future, shape.d_o),
+        one.reshape(len(lengths), shape.future, shape.d_o),
+        observation_scaling,
+        action_scaling,
+    )
 
 
 def _folds(
