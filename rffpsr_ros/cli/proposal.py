@@ -1,0 +1,226 @@
+"""A configuration proposed from what is in bags: which topics are commands, which are seen."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rffpsr_ros.cli.bag_survey import FieldRange, Survey, TopicSurvey
+from rffpsr_ros.cli.field_knowledge import default_fields, unit_of
+from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP, Channel
+from rffpsr_ros.signals.field_grammar import parse_field
+
+FASTEST = 100.0
+"""Hz proposed at most: a model looks ahead a few ticks, and they should amount to something."""
+
+_COMMAND_NAME = re.compile(
+    r"cmd|command|control(?!ler)|setpoint|set_point|desired|target|torque|throttle|steer"
+    r"|action|actuator|motor|(?:^|[/_])u(?:$|[/_])"
+)
+_COMMAND_TYPES = re.compile(
+    r"geometry_msgs/msg/Twist(Stamped)?$|Ackermann|JointJog|Thrust|ActuatorControl|MotorCommand"
+)
+_ODOMETRY = "nav_msgs/msg/Odometry"
+_OBSERVED_TYPES = ("sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu", _ODOMETRY)
+_NO_SIGNAL = re.compile(
+    r"/(tf|tf_static|rosout|rosout_agg|clock|parameter_events|diagnostics\w*|bond|statistics)$"
+)
+_GENERIC = ("data", "raw", "data_raw", "state", "states", "status", "filtered", "cmd", "command")
+
+
+class Choice(NamedTuple):
+    """A topic that the user named, and the fields of it; none: those that its type suggests."""
+
+    topic: str
+    fields: tuple[str, ...] = ()
+
+
+class Proposal(NamedTuple):
+    """Channels with the rate, and why they were chosen."""
+
+    rate: float
+    pace_rate: float
+    max_gap: float
+    observations: tuple[Channel, ...]
+    actions: tuple[Channel, ...]
+    remarks: tuple[str, ...]
+
+
+def parse_choice(text: str) -> Choice:
+    """Return what ``TOPIC[:FIELD,FIELD...]`` names.
+
+    Raises
+    ------
+    InputError
+        If there is no topic or a field path is malformed.
+    """
+    topic, colon, listed = text.partition(":")
+    fields = tuple(part.strip() for part in _at_outer_commas(listed)) if colon else ()
+    if not topic.strip("/ "):
+        raise InputError(f"'{text}' names no topic; write it as /imu/data:angular_velocity.z")
+    for path in fields:
+        parse_field(path)
+    return Choice(topic.strip(), fields)
+
+
+def propose(
+    survey: Survey, observed: Sequence[Choice] = (), commanded: Sequence[Choice] = ()
+) -> Proposal:
+    """Return a configuration for what was surveyed, as far as it was not chosen.
+
+    Raises
+    ------
+    InputError
+        If a chosen topic or field is not there, or nothing fits where nothing was chosen.
+    """
+    remarks: list[str] = []
+    actions = [_chosen(survey, choice) for choice in commanded]
+    observations = [_chosen(survey, choice) for choice in observed]
+    taken = {topic.name for topic, _ in [*actions, *observations]}
+    free = [topic for topic in survey.topics.values() if topic.name not in taken]
+    if not actions:
+        actions = _commands(free, observations, remarks)
+        taken |= {topic.name for topic, _ in actions}
+    if not observations:
+        observations = _signals(t for t in free if t.name not in taken)
+    pace_rate = observations[0][0].timing.rate
+    rate = _neat(pace_rate)
+    if rate < 0.98 * pace_rate:
+        remarks.append(f"the pace topic came at {pace_rate:.4g} Hz; {rate:g} Hz are proposed")
+    names: set[str] = set()
+    seen = tuple(_channel(t, fields, names, rate) for t, fields in observations)
+    names = set()
+    acted = tuple(_channel(t, fields, names, None) for t, fields in actions)
+    max_gap = round(max(DEFAULT_MAX_GAP, 3 / rate), 6)
+    return Proposal(rate, pace_rate, max_gap, seen, acted, tuple(remarks))
+
+
+_Picked = tuple[TopicSurvey, tuple[str, ...]]
+
+
+def _chosen(survey: Survey, choice: Choice) -> _Picked:
+    topic = survey.topics.get(choice.topic) or survey.topics.get("/" + choice.topic.lstrip("/"))
+    if topic is None:
+        raise InputError(
+            f"the bags have no topic {choice.topic}{did_you_mean(choice.topic, survey.topics)}"
+        )
+    if topic.problem:
+        raise InputError(topic.problem)
+    if topic.timing.rate == 0:
+        raise InputError(f"topic {topic.name} has {topic.count} messages; at least 2 are needed")
+    fields = choice.fields or default_fields(topic.type, topic.fields)
+    if not fields:
+        raise InputError(f"topic {topic.name} ({topic.type}) has no numeric field that varies")
+    return topic, fields
+
+
+def _commands(
+    free: Sequence[TopicSurvey], observations: Sequence[_Picked], remarks: list[str]
+) -> list[_Picked]:
+    usable = [topic for topic in free if _is_usable(topic)]
+    commands = [topic for topic in usable if _is_command(topic)]
+    if not commands:
+        odometry = [topic for topic in usable if topic.type == _ODOMETRY]
+        if not odometry or not (observations or len(usable) > 1):
+            raise InputError(
+                "no topic of the bags looks like a command; say which one is by"
+                f" --action TOPIC[:FIELDS]{_listed(usable)}"
+            )
+        commands = odometry[:1]
+        remarks.append(
+            f"no command was recorded; the velocities of {commands[0].name} stand in for it"
+        )
+    return [(topic, default_fields(topic.type, topic.fields)) for topic in commands]
+
+
+def _signals(free: Iterable[TopicSurvey]) -> list[_Picked]:
+    usable = [topic for topic in free if _is_usable(topic) and not _is_command(topic)]
+    known = [topic for topic in usable if topic.type in _OBSERVED_TYPES]
+    known.sort(key=lambda topic: _OBSERVED_TYPES.index(topic.type))
+    chosen = known or usable[:1]
+    if not chosen:
+        raise InputError(
+            "no topic of the bags looks like an observation; say which one is by"
+            " --observation TOPIC[:FIELDS]"
+        )
+    return [(topic, default_fields(topic.type, topic.fields)) for topic in chosen]
+
+
+def _is_usable(topic: TopicSurvey) -> bool:
+    if topic.problem or _NO_SIGNAL.search(topic.name) or topic.timing.rate == 0:
+        return False
+    return bool(default_fields(topic.type, topic.fields))
+
+
+def _is_command(topic: TopicSurvey) -> bool:
+    if topic.type in _OBSERVED_TYPES and topic.type != _OBSERVED_TYPES[0]:
+        return False
+    return bool(_COMMAND_TYPES.search(topic.type) or _COMMAND_NAME.search(topic.name.lower()))
+
+
+def _listed(topics: Sequence[TopicSurvey]) -> str:
+    names = ", ".join(topic.name for topic in topics[:8])
+    return f"; there are {names}" if names else ""
+
+
+def _channel(
+    topic: TopicSurvey, fields: tuple[str, ...], names: set[str], rate: float | None
+) -> Channel:
+    """Return the channel of a topic; ``rate`` None: of an action, which never grows old."""
+    units = tuple(unit_of(topic.type, path) for path in fields)
+    max_age = None
+    if rate is not None:
+        slow = 3 / topic.timing.rate if topic.timing.rate else 0.0
+        max_age = float(f"{max(DEFAULT_MAX_AGE, 2.5 / rate, slow):.3g}")
+    return Channel(
+        name=_unused(_short_name(topic.name), names),
+        topic=topic.name,
+        type=topic.type,
+        fields=fields,
+        max_age=max_age,
+        units=units if all(units) else (),
+    )
+
+
+def _short_name(topic: str) -> str:
+    parts = [re.sub(r"\W", "_", part) for part in topic.strip("/").split("/")]
+    while len(parts) > 1 and parts[-1] in _GENERIC:
+        parts.pop()
+    name = parts[-1] or "channel"
+    return f"_{name}" if name[0].isdigit() or name == "inputs" else name
+
+
+def _unused(name: str, names: set[str]) -> str:
+    candidate, number = name, 1
+    while candidate in names:
+        number += 1
+        candidate = f"{name}_{number}"
+    names.add(candidate)
+    return candidate
+
+
+def _neat(rate: float) -> float:
+    """Return a round rate near the measured one; a fraction of it where it is fast."""
+    rate /= max(1, math.ceil(rate / (FASTEST * 1.02)))
+    whole = float(round(rate))
+    return whole if whole and abs(whole - rate) < 0.02 * rate else float(f"{rate:.3g}")
+
+
+def _at_outer_commas(text: str) -> list[str]:
+    """Return the parts between commas that stand in no bracket: clip(x, 0, 1) is one part."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([") - (character in ")]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def field_range(survey: Survey, topic: str, path: str) -> FieldRange | None:
+    """Return the range of a field as surveyed; None for one that is computed."""
+    return next((f for f in survey.topics[topic].fields if f.path == path), None)
