@@ -141,7 +141,7 @@ class _Walk:
             return
         if is_number(self.value) or isinstance(self.value, str):
             raise InputError(
-                f"field path '{unparse(self.path)}': {so_far} is no message and has no '{name}'"
+                f"field path '{unparse(self.path)}': '{so_far}' is no message and has no '{name}'"
             )
         fields = fields_of(self.value)
         if not hasattr(self.value, name):

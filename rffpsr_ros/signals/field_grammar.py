@@ -162,10 +162,10 @@ class _Parser:
 
     def fail(self, expected: str) -> NoReturn:
         found = self.text[self.position : self.position + 12]
-        found = f"'{found}'" if found else "the end"
+        text = self.text if len(self.text) <= 80 else self.text[:77] + "..."
         raise InputError(
-            f"field path '{self.text}' is malformed at character {self.position + 1}:"
-            f" {expected}, found {found}"
+            f"field path {text!r} is malformed at character {self.position + 1}:"
+            f" {expected}, found {repr(found) if found else 'the end'}"
         )
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -209,7 +209,9 @@ class _Parser:
             self.fail("yaw takes the path of a quaternion")
         if name != "clip":
             return Function(name, argument)
+        self.expect(",")
         low = self.number()
+        self.expect(",")
         start = self.position
         high = self.number()
         if high <= low:
@@ -218,7 +220,6 @@ class _Parser:
         return Function(name, argument, (low, high))
 
     def number(self) -> float:
-        self.expect(",")
         start = self.position
         found = self.match(_NUMBER)
         if found is None or not math.isfinite(float(found[0])):
