@@ -13,18 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.cli.field_discovery import numeric_fields
+from rffpsr_ros.episodes.bag_reader import TopicReader
 from rffpsr_ros.episodes.bag_source import BagSource, BagTopic
-from rffpsr_ros.episodes.message_types import (
-    Decode,
-    MessageTypes,
-    decoded_stamp,
-    decoder,
-    stamp_reader,
-)
+from rffpsr_ros.episodes.message_types import MessageTypes
 from rffpsr_ros.episodes.open_bag import open_bag
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.fields import FieldResolver
-from rffpsr_ros.signals.stamps import Stamp
 
 SAMPLED = 2000
 """About so many messages of a topic are decoded for the ranges of its fields."""
@@ -141,7 +135,7 @@ def _survey_bag(
     survey: Survey,
     samplers: dict[str, _FieldSampler],
 ) -> None:
-    readers = {}
+    surveyors = {}
     for topic in source.topics.values():
         known = survey.topics.setdefault(topic.name, TopicSurvey(topic.name, topic.type))
         if known.type != topic.type:
@@ -150,14 +144,14 @@ def _survey_bag(
                 " bag before"
             )
         sampler = samplers.setdefault(topic.name, _FieldSampler())
-        readers[topic.name] = _TopicReader(known, topic, source, types, path, sampler)
-    for name, receive_ns, data in source.messages(readers.keys()):
-        readers[name].add(data, receive_ns)
-    for reader in readers.values():
-        reader.finish()
+        surveyors[topic.name] = _TopicSurveyor(known, topic, source, types, path, sampler)
+    for name, receive_ns, data in source.messages(surveyors.keys()):
+        surveyors[name].add(data, receive_ns)
+    for surveyor in surveyors.values():
+        surveyor.finish()
 
 
-class _TopicReader:
+class _TopicSurveyor:
     """One topic of one bag: every message's stamp, and the fields of some of them."""
 
     def __init__(
@@ -173,30 +167,25 @@ class _TopicReader:
         self._sampler = sampler
         self._every = max(1, (topic.count or 0) // SAMPLED)
         self._stamps = array("q")
-        self._decode: Decode | None = None
-        self._stamp: Stamp | None = None
+        self._reader: TopicReader | None = None
         try:
             store = types.store_for([topic], path.name, source.ros_distro)
+            self._reader = TopicReader(topic.name, topic.type, source, store, "header")
         except InputError as problem:
             survey.problem = str(problem)
-            self._stamp = lambda data, receive_ns: receive_ns
-        else:
-            self._decode = decoder(store, topic.type, source.encoding)
-            self._stamp = stamp_reader(store, topic.type, source.encoding, "header")
 
     def add(self, data: bytes, receive_ns: int) -> None:
         """Take a message."""
-        sampled = len(self._stamps) % self._every == 0
-        message = None
-        if self._decode is not None and (sampled or self._stamp is None):
-            message = self._decode(data)
-        if self._stamp is not None:
-            self._stamps.append(self._stamp(data, receive_ns))
-        else:
-            self._stamps.append(decoded_stamp(message, receive_ns))
         self._survey.bytes += len(data)
-        if sampled and message is not None:
-            self._sampler.add(message)
+        if self._reader is None:
+            self._stamps.append(receive_ns)
+            return
+        stamp_ns, fed = self._reader.read(data, receive_ns)
+        if len(self._stamps) % self._every == 0:
+            message = self._reader.lazy(fed)
+            if message is not None:
+                self._sampler.add(message)
+        self._stamps.append(stamp_ns)
 
     def finish(self) -> None:
         """Hand over the stamps."""

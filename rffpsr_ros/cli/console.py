@@ -44,7 +44,8 @@ class Progress:
         if quarter > self._quarter:
             self._quarter = quarter
             seconds = time.monotonic() - self._began
-            self._say(f"{stage}: {25 * quarter} % after {seconds:.0f} s")
+            if seconds >= 1:  # what is done at once needs no account
+                self._say(f"{stage}: {25 * quarter} % after {seconds:.0f} s")
 
     def __enter__(self) -> Progress:
         return self

@@ -22,12 +22,13 @@ from rffpsr_ros.cli.recordings import (
     read_recordings,
     split_recordings,
 )
-from rffpsr_ros.cli.settings import add_reading_arguments, configuration_of
+from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import Comparison, compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
+from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, Signature
@@ -65,7 +66,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the errors of the model and of the baselines beside it."""
     model = load_model(arguments.model)
-    configuration = configuration_of(model, arguments.model)
+    configuration = channels_of(model)
     for plot in (arguments.plot, arguments.plot_forecast):
         if plot is not None:
             check_writable(plot)

@@ -1,4 +1,4 @@
-"""A model run along a bag: at every tick, its forecast given the actions that were recorded."""
+"""A model run along a bag: its forecasts with the recorded actions, or as a node makes them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ import numpy as np
 from rffpsr_ros.episodes.bag_reader import BagSampler
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.evaluation.horizon_error import forecasts
+from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.models.predictive_model import PredictiveModel
-from rffpsr_ros.signals.events import Tick
+from rffpsr_ros.signals.events import SegmentEnd, Tick
+
+RECORDED = "recorded"
+"""The future actions that a recording alone knows."""
 
 
 class Forecast(NamedTuple):
     """A forecast (H, d_o) made at ``made_ns``, when ``seen`` (d_o,) had just been observed.
 
     ``segment`` counts the uninterrupted runs of the bag from 0. At a segment's start nothing was
-    seen: all NaN.
+    seen: all NaN. ``assumes`` says which future actions it was given.
     """
 
     segment: int
     made_ns: int
     seen: Array
     values: Array
+    assumes: str
 
 
 @dataclass
@@ -79,4 +84,15 @@ def run_along(
                     continue
                 made_ns = segment.stamps_ns[tick - 1] if tick else segment.start_ns
                 seen = trajectory.observations[tick - 1] if tick else nothing
-                yield Forecast(number, made_ns, seen, values)
+                yield Forecast(number, made_ns, seen, values, RECORDED)
+
+
+def replay(run: Replay) -> Iterator[Forecast]:
+    """Yield the forecasts that a node makes which is fed the bag."""
+    number = 0
+    for outcome in run.outcomes():
+        if isinstance(outcome, SegmentEnd):
+            number += 1
+        elif outcome.forecast is not None:
+            made_ns, values, _, assumes = outcome.forecast
+            yield Forecast(number, made_ns, outcome.tick.observation, values, assumes)

@@ -92,5 +92,5 @@ def _curves(metrics: Mapping[str, Any], prefix: str) -> list[tuple[str, Sequence
         if isinstance(value, Mapping):
             curves += _curves(value, f"{prefix}{name} ")
         elif name.endswith("mse") and isinstance(value, list):
-            curves.append((prefix + name.removesuffix("_mse"), value))
+            curves.append(((prefix + name.removesuffix("mse")).strip("_ "), value))
     return curves

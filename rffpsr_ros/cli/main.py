@@ -50,10 +50,15 @@ _LISTING = "commands:\n" + "\n".join(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    return guarded(lambda: _dispatch(words))
+
+
+def guarded(job: Callable[[], int | None]) -> int:
+    """Run a job whose every fault becomes one sentence, and return the exit code."""
     with _termination_as_exception(), warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            return _dispatch(words)
+            return job() or 0
         except InputError as fault:
             complain(str(fault))
             return FAULT_OF_INPUT
@@ -74,7 +79,7 @@ def command_parser(name: str) -> Parser:
     return parser
 
 
-def _dispatch(words: Sequence[str]) -> int:
+def _dispatch(words: Sequence[str]) -> int | None:
     if not words or words[0].startswith("-"):
         return _general(words)
     name = words[0]
@@ -82,7 +87,7 @@ def _dispatch(words: Sequence[str]) -> int:
         raise InputError(f"unknown command '{name}'{did_you_mean(name, COMMANDS)}")
     parsed = command_parser(name).parse(words[1:])
     run: Callable[[argparse.Namespace], int | None] = _module(name).run
-    return run(parsed) or 0
+    return run(parsed)
 
 
 def _general(words: Sequence[str]) -> int:

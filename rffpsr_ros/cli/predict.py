@@ -1,9 +1,12 @@
 """Forecast along a bag with a model, into a table (.csv) or into a bag of its own.
 
-Every forecast knows what was observed before it, and is given the actions that were recorded
-after it. A table has one row per forecast: the time it was made at, the observations seen then,
-and for each of them its forecast 1, 2, ... ticks ahead. A bag has the topics of the live filter:
-lay it over the recording in PlotJuggler or Foxglove.
+Every forecast knows what was observed before it, and by default is given the actions that were
+recorded after it; --future-actions hold or zero assumes what a live filter must. The log that a
+filter writes of what it was fed is followed exactly as the filter did.
+
+A table has one row per forecast: the time it was made at, the observations seen then, and for each
+of them its forecast 1, 2, ... ticks ahead. A bag has the topics of the live filter: lay it over the
+recording in PlotJuggler or Foxglove.
 """
 
 from __future__ import annotations
@@ -11,20 +14,19 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.cli.console import Progress, say, say_json
-from rffpsr_ros.cli.forecast_run import Forecast, run_along
+from rffpsr_ros.cli.forecast_run import RECORDED, Forecast, replay, run_along
 from rffpsr_ros.cli.outputs import check_writable, whole_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
-from rffpsr_ros.cli.settings import add_reading_arguments, configuration_of
+from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.episodes.bag_files import find_bags
-from rffpsr_ros.episodes.bag_reader import BagSampler
+from rffpsr_ros.episodes.bag_reader import BagSampler, bag_topics
 from rffpsr_ros.episodes.bag_recorder import BagWriter
 from rffpsr_ros.episodes.forecast_messages import (
     FORECAST_TYPES,
@@ -36,7 +38,10 @@ from rffpsr_ros.episodes.forecast_messages import (
 from rffpsr_ros.episodes.message_types import MessageTypes
 from rffpsr_ros.episodes.read_report import ReadReport
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.predictive_model import Signature
+from rffpsr_ros.forecasting.follower import FollowOptions, channels_of
+from rffpsr_ros.forecasting.replay import Replay
+from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC
+from rffpsr_ros.models.predictive_model import PredictiveModel, Signature
 from rffpsr_ros.models.storage import load_model, write_atomically
 
 NODE = "/rffpsr_filter"
@@ -62,6 +67,11 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--every", type=whole_number(1), default=1, metavar="N", help="forecast at each N-th tick"
     )
+    parser.add_argument(
+        "--future-actions",
+        choices=(RECORDED, "hold", "zero"),
+        help="what forecasts assume: the recorded actions, the last one held, or zero",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print a summary as JSON")
     add_reading_arguments(parser)
@@ -70,32 +80,52 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the forecasts and say how many there are."""
     model = load_model(arguments.model)
-    configuration = configuration_of(model, arguments.model)
+    channels_of(model)
     lead = arguments.lead or arguments.horizon
     if lead > arguments.horizon:
         raise InputError(f"--lead is {lead}; it must be at most the horizon {arguments.horizon}")
     target = _target(arguments.out)
-    path = _only_bag(arguments.bag)
-    types = MessageTypes(arguments.ros_distro, arguments.msg_path)
-    with Progress(quiet=arguments.quiet) as progress, ExitStack() as stack:
-        bag = stack.enter_context(BagSampler(path, configuration, types))
+    layout = _Layout(model.signature, lead)
+    with Progress(quiet=arguments.quiet) as progress:
         progress("forecasting", 0.0)
-        made = run_along(model, bag, arguments.horizon, arguments.every)
-        layout = _Layout(model.signature, arguments.horizon, lead)
         write = _write_table if target.suffix == ".csv" else _write_bag
-        count = write(target, made, layout)
-        ReadReport().finish(bag.report)
+        count = write(target, _forecasts(model, arguments), layout)
     if arguments.json:
         say_json({"out": str(target), "forecasts": count, "horizon": arguments.horizon})
     else:
         say(f"{count} forecasts of {arguments.horizon} ticks written to {target}")
 
 
+def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> Iterator[Forecast]:
+    """Yield the forecasts along the bag; complain if there are none."""
+    path = _only_bag(arguments.bag)
+    types = MessageTypes(arguments.ros_distro, arguments.msg_path)
+    assumed = arguments.future_actions
+    count = 0
+    if assumed == RECORDED or (assumed is None and CONTROL_TOPIC not in bag_topics(path)):
+        with BagSampler(path, channels_of(model), types) as bag:
+            for forecast in run_along(model, bag, arguments.horizon, arguments.every):
+                count += 1
+                yield forecast
+            ReadReport().finish(bag.report)
+        needed = arguments.horizon
+    else:
+        options = FollowOptions(
+            arguments.horizon, assumed or "topic", arguments.every, start="episode"
+        )
+        with Replay(model, path, options, types) as run:
+            for forecast in replay(run):
+                count += 1
+                yield forecast
+        needed = arguments.every
+    if not count:
+        raise InputError(f"no segment of bag {path} has {needed} ticks, so nothing was forecast")
+
+
 class _Layout(NamedTuple):
     """What the columns and topics are."""
 
     signature: Signature
-    horizon: int
     lead: int
 
 
@@ -121,14 +151,15 @@ def _only_bag(text: str) -> Path:
 
 def _write_table(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
     names = layout.signature.observation_names
-    ahead = range(1, layout.horizon + 1)
-    heading = ["time", "segment", *names, *(f"{name}+{h}" for name in names for h in ahead)]
     count = 0
     with write_atomically(target) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8", newline="")
         rows = csv.writer(text)
-        rows.writerow(heading)
-        for forecast in _any(made, layout):
+        for forecast in made:
+            if count == 0:
+                ahead = range(1, len(forecast.values) + 1)
+                later = (f"{name}+{h}" for name in names for h in ahead)
+                rows.writerow(["time", "segment", *names, *later])
             count += 1
             numbers = np.concatenate([forecast.seen, forecast.values.T.ravel()])
             cells = ["" if np.isnan(number) else repr(float(number)) for number in numbers]
@@ -144,36 +175,23 @@ def _write_bag(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
     lead_ns = ahead_ns(layout.lead, period)
     count = 0
     with whole_folder(target) as folder, BagWriter(folder) as bag:
+        make = bag.message
         for name, type_name in FORECAST_TYPES.items():
             bag.add_topic(topics[name], type_name)
-        for forecast in _any(made, layout):
+        for forecast in made:
             count += 1
-            made_ns, values = forecast.made_ns, forecast.values
-            target_ns = made_ns + lead_ns
+            made_ns, values, assumes = forecast.made_ns, forecast.values, forecast.assumes
+            target_ns, ahead = made_ns + lead_ns, values[min(layout.lead, len(values)) - 1]
             messages = {
-                "prediction": prediction_message(bag.message, values),
-                "trajectory": trajectory_message(bag.message, values, names, made_ns, period),
-                "predicted": predicted_message(
-                    bag.message, values[layout.lead - 1], names, target_ns
-                ),
+                "prediction": prediction_message(make, values, assumes),
+                "trajectory": trajectory_message(make, values, names, made_ns, period, assumes),
+                "predicted": predicted_message(make, ahead, names, target_ns, assumes),
             }
             for name, message in messages.items():
                 # Players and plots that know nothing of headers put it where it belongs, too.
                 logged_ns = target_ns if name == "predicted" else made_ns
                 bag.write(topics[name], logged_ns, message)
     return count
-
-
-def _any(made: Iterable[Forecast], layout: _Layout) -> Iterable[Forecast]:
-    """Yield the forecasts; complain if there are none."""
-    nothing = True
-    for forecast in made:
-        nothing = False
-        yield forecast
-    if nothing:
-        raise InputError(
-            f"no segment of the bag has {layout.horizon} ticks; give a shorter --horizon"
-        )
 
 
 def _seconds(nanoseconds: int) -> str:

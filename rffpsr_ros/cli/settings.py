@@ -9,7 +9,6 @@ import yaml
 
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.models.predictive_model import PredictiveModel
 from rffpsr_ros.signals.channel_file import read_parameters
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -70,22 +69,6 @@ def parse_setting(text: str) -> tuple[str, Any]:
             f"the value of {_SOURCE_OF_SETTINGS} {text} is no YAML; quote it, as in"
             f" --set '{key}=\"text\"'"
         ) from None
-
-
-def configuration_of(model: PredictiveModel[Any], path: str) -> ChannelConfiguration:
-    """Return the channels that a model was trained on.
-
-    Raises
-    ------
-    InputError
-        If it was learned from arrays, or what its file says of channels makes no sense.
-    """
-    if model.signature.channels is None:
-        raise InputError(
-            f"model '{path}' was learned from arrays and does not say which topics to read;"
-            " train it with 'rffpsr train'"
-        )
-    return ChannelConfiguration.from_mapping(model.signature.channels, f"model '{path}'")
 
 
 def _assign(content: dict[str, Any], steps: Sequence[str], value: Any, key: str) -> None:

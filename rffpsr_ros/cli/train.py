@@ -7,9 +7,8 @@ writes one. The model file carries it, so that whoever has the model needs nothi
 from __future__ import annotations
 
 import argparse
-import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,18 +18,18 @@ from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.recordings import Parts, Recordings, read_recordings, split_recordings
+from rffpsr_ros.cli.resuming import DATA, check_same_training, fingerprint
 from rffpsr_ros.cli.settings import (
     add_reading_arguments,
     check_keys,
     load_configuration,
     parse_setting,
 )
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, Signature
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -61,6 +60,11 @@ def add_arguments(parser: Parser) -> None:
         default=[],
         help="change one key of the configuration, such as learning.rank=20",
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on after an interruption: keep the model at --out if this very training made it",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading_arguments(parser)
@@ -74,6 +78,10 @@ def run(arguments: argparse.Namespace) -> None:
     with Progress(quiet=arguments.quiet) as progress:
         recordings = read_recordings(arguments.bags, configuration, arguments, progress)
         parts = _parts(arguments, configuration, recordings, progress)
+        if arguments.resume and target.exists():
+            check_same_training(target, arguments.model, learner, configuration, parts)
+            say(f"{target} is already trained on these data with these options")
+            return
         model = fit(learner, parts.train, parts.validation or None, progress)
         errors = _validation_errors(model, parts, arguments.model, progress)
     _sign(model, configuration, recordings)
@@ -158,23 +166,11 @@ def _remember(
     model: PredictiveModel[Any], parts: Parts, errors: Mapping[str, HorizonErrors]
 ) -> None:
     """Note in the model what it was trained on and how it did beside the baselines."""
-    options = {**model.record.options, "training_data": fingerprint(parts.train, parts.validation)}
+    options = {**model.record.options, DATA: fingerprint(parts.train, parts.validation)}
     metrics = dict(model.record.metrics)
     if errors:
-        metrics["comparison"] = {name: errors_as_json(one) for name, one in errors.items()}
+        metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
     model.record = replace(model.record, options=options, metrics=metrics)
-
-
-def fingerprint(train: Sequence[Trajectory], validation: Sequence[Trajectory]) -> str:
-    """Return a short digest of trajectories: the same data, the same digest."""
-    digest = hashlib.sha256()
-    for part in (train, validation):
-        digest.update(f"{len(part)}\n".encode())
-        for trajectory in part:
-            digest.update(repr(Signature.of(trajectory)).encode())
-            digest.update(trajectory.observations.tobytes())
-            digest.update(trajectory.actions.tobytes())
-    return digest.hexdigest()[:16]
 
 
 class _Summary(NamedTuple):
@@ -204,7 +200,7 @@ class _Summary(NamedTuple):
         used = [f"{sum(map(len, p))} {name}" for name, p in self.parts._asdict().items() if p]
         lines = [
             f"read {self.recordings.describe()}; ticks used: {', '.join(used)}",
-            f"learned a {self.model.kind} model in {self.seconds:.1f} s, written to {self.path}",
+            f"learned {self.model.kind} in {self.seconds:.1f} s, written to {self.path}",
             *(f"note: {note}" for note in self.model.record.notes),
         ]
         if self.errors:
