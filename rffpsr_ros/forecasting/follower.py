@@ -6,7 +6,7 @@ gives what the node published.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -140,10 +140,12 @@ class Follower:
         now = count(self.state)._asdict()
         return {name: int(n) + self._past_events.get(name, 0) for name, n in now.items()}
 
-    def feed(self, topic: str, stamp_ns: int, message: Any, wanted: bool = True) -> list[Outcome]:
+    def feed(
+        self, topic: str, stamp_ns: int, message: Any, wanted: Callable[[], bool] | None = None
+    ) -> list[Outcome]:
         """Take one message and return what it completes, in order; mostly nothing.
 
-        Forecasts are left out where they are not ``wanted``; that changes nothing else.
+        When a forecast is due ``wanted`` is asked whether to make it; that changes nothing else.
 
         Raises
         ------
@@ -180,14 +182,14 @@ class Follower:
             self.live_error = LiveError(self.model, options.horizon)
         self.options = options
 
-    def _step(self, tick: Tick, wanted: bool) -> Step:
+    def _step(self, tick: Tick, wanted: Callable[[], bool] | None) -> Step:
         if self.state is None:
             self._begin()
         self.state = self.model.update(self.state, tick.action, tick.observation)
         self._learn_from_history(tick)
         self._future.advance()
         self.live_error.step(self.state, tick.action, tick.observation)
-        if not wanted or (tick.number + 1) % self.options.publish_every:
+        if (tick.number + 1) % self.options.publish_every or not (wanted is None or wanted()):
             return Step(tick, None)
         command = self._sampler.command_of_next_tick
         last = tick.action if command is None else command

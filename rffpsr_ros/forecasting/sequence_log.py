@@ -27,6 +27,8 @@ PLAN_TYPE = "std_msgs/msg/Float64MultiArray"
 class SequenceLog:
     """Writes the log; `flush` it every now and then, for then a kill loses only what came since.
 
+    Receive times must not go back, because there is no other time in a bag: begin another log.
+
     Parameters
     ----------
     path
@@ -45,7 +47,7 @@ class SequenceLog:
     def __init__(self, path: Path, typestore: Typestore, topics: Mapping[str, str]) -> None:
         self.path = path
         self._bag = BagWriter(path, "mcap", typestore=typestore)
-        self._last_ns = 0
+        self.last_ns = 0
         for topic, type_name in (
             *topics.items(),
             (CONTROL_TOPIC, CONTROL_TYPE),
@@ -55,8 +57,8 @@ class SequenceLog:
 
     def message(self, topic: str, receive_ns: int, data: bytes) -> None:
         """Log a message that is about to be fed."""
-        self._last_ns = max(receive_ns, self._last_ns + 1)
-        self._bag.write_raw(topic, self._last_ns, data)
+        self.last_ns = max(receive_ns, self.last_ns + 1)
+        self._bag.write_raw(topic, self.last_ns, data)
 
     def options(self, options: FollowOptions, model_checksum: str) -> None:
         """Log how the model follows from now on."""
@@ -93,5 +95,5 @@ class SequenceLog:
         self._write(CONTROL_TOPIC, self._bag.message(CONTROL_TYPE, data=json.dumps(entry)))
 
     def _write(self, topic: str, message: Any) -> None:
-        self._last_ns += 1
-        self._bag.write(topic, self._last_ns, message)
+        self.last_ns += 1
+        self._bag.write(topic, self.last_ns, message)

@@ -1,0 +1,30 @@
+"""Times of receipt: no two messages share one, whatever the resolution of the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+JUMP_NS = 1_000_000_000
+"""A clock that goes back by more than this has jumped; by less, it is coarse."""
+
+
+class ReceiveTimes:
+    """Gives each message its time of receipt (ns), later than that of the one before.
+
+    Simulated time comes in steps of many milliseconds; without this, messages of one step would
+    have one stamp, and a log of them no order. Only a jump back in time is passed on.
+    """
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+        self._last = 0
+
+    def next(self) -> int | None:
+        """Return the time of the message that has just come; None if there is no time yet."""
+        now = self._now()
+        if now <= 0:
+            return None
+        if now <= self._last < now + JUMP_NS:
+            now = self._last + 1
+        self._last = now
+        return now

@@ -1,0 +1,107 @@
+"""From ``main`` to the end of a node: start, spin, and an orderly end on SIGINT or SIGTERM.
+
+Signals only ask for the end; nothing is interrupted halfway. They are seen between two callbacks,
+of which there is one at least every tenth of a second.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, Protocol
+
+import rclpy
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.signals import SignalHandlerOptions
+
+from rffpsr_ros.errors import InputError
+
+WAKE_SECONDS = 0.1
+
+
+class Runnable(Protocol):
+    """What can be run: a node that starts by itself and closes what it has open."""
+
+    def begin(self) -> None:
+        """Start, after construction and before spinning."""
+        ...
+
+    def close(self) -> None:
+        """Complete what was begun; called once, at the end."""
+        ...
+
+
+class _Stop:
+    """Notes that a signal asked for the end."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+
+def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = None) -> int:
+    """Run a node until it is asked to end; return the exit code.
+
+    ``make`` returns a ROS node that is `Runnable`. An `InputError` at the start is logged in one
+    line and makes the code 2.
+    """
+    stop = _Stop()
+    rclpy.init(
+        args=None if arguments is None else list(arguments),
+        signal_handler_options=SignalHandlerOptions.NO,
+    )
+    node = None
+    code = 0
+    try:
+        node = make()
+        node.begin()
+        _spin(node, stop)
+    except ExternalShutdownException:
+        pass
+    except InputError as problem:
+        get_logger(name).error(str(problem))
+        code = 2
+    finally:
+        if node is not None:
+            node.close()
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return code
+
+
+def _spin(node: Any, stop: _Stop) -> None:
+    executor = _executor(node.get_parameter("executor").value)
+    wake = node.create_timer(WAKE_SECONDS, _nothing, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    executor.add_node(node)
+    # The single-threaded executor makes a timer for every wait that has a limit.
+    limit = None if isinstance(executor, SingleThreadedExecutor) else WAKE_SECONDS
+    try:
+        while rclpy.ok() and not stop.asked:
+            executor.spin_once(timeout_sec=limit)
+    finally:
+        wake.cancel()
+        executor.shutdown()
+
+
+def _executor(name: str) -> Any:
+    if name == "events":
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor
+        except ImportError:
+            raise InputError(
+                "this ROS has no events executor; set the parameter executor to single_threaded"
+            ) from None
+        return EventsExecutor()
+    return SingleThreadedExecutor()
+
+
+def _nothing() -> None:
+    """Let a waiting executor return, so that signals are seen."""

@@ -1,0 +1,308 @@
+"""A real ROS for every test: its own domain, nodes as processes, and a peer that talks to them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.simulation.swimmer import Swimmer
+from rffpsr_ros.simulation.synthetic import SyntheticSystem
+from rffpsr_ros.simulation.system import System, simulate
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PATIENCE = 30.0
+"""Seconds after which what was waited for counts as never coming."""
+DOMAINS = range(1, 100)
+
+
+def wait_until(condition: Callable[[], Any], what: str, between: Callable[[], None]) -> Any:
+    """Return the first true value of a condition, doing something between two looks."""
+    deadline = time.monotonic() + PATIENCE
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        between()
+    return value
+
+
+class NodeProcess:
+    """A node of this package in a process of its own; its output is kept line by line."""
+
+    def __init__(self, executable: str, arguments: Sequence[str], environment: dict[str, str]):
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(
+            [sys.executable, str(CHECKOUT / "executables" / executable), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+
+    @property
+    def output(self) -> str:
+        """Return everything printed so far."""
+        return "\n".join(self.lines)
+
+    def count(self, text: str) -> int:
+        """Return how many lines hold a text."""
+        return sum(text in line for line in self.lines)
+
+    def wait_for(self, text: str, times: int = 1) -> None:
+        """Wait until a text was printed."""
+        deadline = time.monotonic() + PATIENCE
+        while self.count(text) < times:
+            alive = self.process.poll() is None
+            assert alive or self._reader.is_alive(), f"ended without '{text}':\n{self.output}"
+            assert time.monotonic() < deadline, f"waited in vain for '{text}':\n{self.output}"
+            time.sleep(0.01)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self.process.poll() is None
+
+    def end(self, number: int = signal.SIGTERM, within: float = PATIENCE) -> int:
+        """Send a signal and return the exit code."""
+        self.process.send_signal(number)
+        try:
+            code = self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            pytest.fail(f"did not end on signal {number} within {within} s:\n{self.output}")
+        self._reader.join(5)
+        return code
+
+
+class Peer:
+    """A ROS node of the test's own process: publishes, listens and calls."""
+
+    def __init__(self, domain: int) -> None:
+        import rclpy
+        from rclpy.context import Context
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.node import Node
+
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = Node("peer", context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self._publishers: dict[str, Any] = {}
+        self._clients: dict[str, Any] = {}
+
+    def publisher(self, topic: str, message_class: Any, qos: Any = 100) -> Any:
+        """Return a publisher, made at the first call."""
+        if topic not in self._publishers:
+            self._publishers[topic] = self.node.create_publisher(message_class, topic, qos)
+        return self._publishers[topic]
+
+    def publish(self, topic: str, message: Any) -> None:
+        """Publish a message."""
+        self.publisher(topic, type(message)).publish(message)
+
+    def forget(self, topic: str) -> None:
+        """Destroy a publisher."""
+        self.node.destroy_publisher(self._publishers.pop(topic))
+
+    def collect(self, topic: str, message_class: Any, qos: Any = 1000) -> list[Any]:
+        """Return a list to which every message of a topic is added."""
+        messages: list[Any] = []
+        self.node.create_subscription(message_class, topic, messages.append, qos)
+        return messages
+
+    def spin(self) -> None:
+        """Take one thing that came, if any comes soon."""
+        self.executor.spin_once(timeout_sec=0.02)
+
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        """Spin until a condition holds, and return its value."""
+        return wait_until(condition, what, self.spin)
+
+    def matched(self, *topics: str) -> None:
+        """Wait until someone listens to each topic that is published here."""
+        for topic in topics:
+            publisher = self._publishers[topic]
+            self.until(publisher.get_subscription_count, f"a listener to {topic}")
+
+    def heard(self, topic: str) -> None:
+        """Wait until someone publishes a topic."""
+        self.until(lambda: self.node.count_publishers(topic), f"a publisher of {topic}")
+
+    def call(self, name: str, kind: Any = None, request: Any = None) -> Any:
+        """Call a service (by default a Trigger) and return the answer."""
+        from std_srvs.srv import Trigger
+
+        kind = kind or Trigger
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        client = self._clients[name]
+        self.until(client.service_is_ready, f"service {name}")
+        future = client.call_async(request or kind.Request())
+        self.until(future.done, f"an answer of {name}")
+        return future.result()
+
+    def close(self) -> None:
+        """Leave."""
+        import rclpy
+
+        self.executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+
+class Ros:
+    """One domain with the nodes started in it."""
+
+    def __init__(self, domain: int, folder: Path) -> None:
+        self.domain = domain
+        self.folder = folder
+        self.nodes: list[NodeProcess] = []
+        self.peer = Peer(domain)
+        self.environment = {
+            **os.environ,
+            "ROS_DOMAIN_ID": str(domain),
+            "ROS_HOME": str(folder / "home"),
+            "ROS_LOG_DIR": str(folder / "log"),
+            "PYTHONPATH": os.pathsep.join(
+                [str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+
+    def start(self, executable: str, *remaps: str, **parameters: Any) -> NodeProcess:
+        """Start a node; ``__`` in a parameter's name stands for a dot."""
+        arguments = ["--ros-args"]
+        for remap in remaps:
+            arguments += ["-r", remap]
+        for name, value in parameters.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            if isinstance(value, str) and not value:
+                text = "''"
+            arguments += ["-p", f"{name.replace('__', '.')}:={text}"]
+        node = NodeProcess(executable, arguments, self.environment)
+        self.nodes.append(node)
+        return node
+
+    def close(self) -> None:
+        """End everything that still runs."""
+        for node in self.nodes:
+            if node.alive:
+                node.process.kill()
+                node.process.wait()
+            print(node.output)  # pytest shows it beside a failure
+        self.peer.close()
+
+
+@pytest.fixture(scope="session")
+def ros_environment() -> Iterator[None]:
+    """Keep ROS on this machine and out of the home folder."""
+    pytest.importorskip("rclpy", reason="needs ROS 2: rclpy is not installed")
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        patch.setenv("ROS_LOG_DIR", folder)
+        yield
+
+
+@pytest.fixture
+def ros(ros_environment: None, tmp_path: Path) -> Iterator[Ros]:
+    """Return a domain that no other test of this machine uses at the same time."""
+    for domain in DOMAINS:
+        lock = open(Path(tempfile.gettempdir()) / f"rffpsr_test_domain_{domain}.lock", "a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            continue
+        ros = Ros(domain, tmp_path)
+        try:
+            yield ros
+        finally:
+            ros.close()
+            lock.close()
+        return
+    pytest.fail("every ROS domain is in use")
+
+
+def channels(system: System, max_gap: float = 0.5) -> ChannelConfiguration:
+    """Return channels on joint states and commands with headers, named as a system's columns."""
+    names = {"observation": system.observation_names, "action": system.action_names}
+    return ChannelConfiguration.from_mapping(
+        {
+            "rate": 1.0 / system.period,
+            "max_gap": max_gap,
+            "observation": {
+                "inputs": ["joints"],
+                "joints": {
+                    "topic": "/joint_states",
+                    "type": "sensor_msgs/msg/JointState",
+                    "fields": [f"position.{name}" for name in names["observation"]],
+                },
+            },
+            "action": {
+                "inputs": ["command"],
+                "command": {
+                    "topic": "/command",
+                    "type": "sensor_msgs/msg/JointState",
+                    "fields": [f"effort.{name}" for name in names["action"]],
+                },
+            },
+        }
+    )
+
+
+def learn(system: System, folder: Path, name: str) -> Path:
+    """Learn a model of a simulated system, fast rather than well, and return its file."""
+    from dataclasses import replace
+
+    from rffpsr_ros.models.predictive_model import Signature
+
+    configuration = channels(system)
+    low, high = system.action_limits
+    runs = [
+        simulate(system, np.random.default_rng(n).uniform(low, high, (120, len(low))), seed=n)
+        for n in range(4)
+    ]
+    observed = [f"joints.{f}" for f in configuration.observations[0].fields]
+    acted = [f"command.{f}" for f in configuration.actions[0].fields]
+    named = [Trajectory(r.observations, r.actions, r.period, observed, acted) for r in runs]
+    model = RFFPSR(
+        iterations=5, features=40, past=8, future=5, base_past=8, direct_features=20
+    ).fit(named[:3], named[3:])
+    signature = Signature.of(named[0])
+    model.signature = replace(signature, channels=configuration.to_mapping())
+    path = folder / f"{name}.psr"
+    model.save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def synthetic_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a model of the paper's synthetic system."""
+    return learn(SyntheticSystem(), tmp_path_factory.mktemp("models"), "synthetic")
+
+
+@pytest.fixture(scope="session")
+def swimmer_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a model of the swimmer."""
+    return learn(Swimmer(), tmp_path_factory.mktemp("models"), "swimmer")

@@ -1,0 +1,71 @@
+"""The filter node over real DDS, in a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rffpsr_ros.models.storage import load_model
+
+if TYPE_CHECKING:
+    from conftest import Ros
+
+PERIOD_NS = 50_000_000
+START_NS = 1_000_000_000_000
+
+
+def joint_state(stamp_ns: int, name: list[str], **values: Any) -> Any:
+    from sensor_msgs.msg import JointState
+
+    message = JointState(name=name, **values)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, 10**9)
+    return message
+
+
+def _ns(stamp: Any) -> int:
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
+    ros: Ros, synthetic_model: Path
+) -> None:
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+    from trajectory_msgs.msg import JointTrajectory
+
+    node = ros.start("filter_node", model_path=synthetic_model, horizon=7, lead=3)
+    peer = ros.peer
+    prediction = peer.collect("/rffpsr_filter/prediction", Float64MultiArray)
+    trajectory = peer.collect("/rffpsr_filter/trajectory", JointTrajectory)
+    predicted = peer.collect("/rffpsr_filter/predicted", JointState)
+    error = peer.collect("/rffpsr_filter/error", JointState)
+    belief = peer.collect("/rffpsr_filter/state", Float64MultiArray)
+    observe = peer.publisher("/joint_states", JointState)
+    peer.publisher("/command", JointState)
+    peer.matched("/joint_states", "/command")
+    node.wait_for("serving")
+    for topic in ("prediction", "trajectory", "predicted", "error", "state"):
+        peer.heard(f"/rffpsr_filter/{topic}")
+    for tick in range(40):
+        stamp = START_NS + tick * PERIOD_NS
+        peer.publish("/command", joint_state(stamp, ["a"], effort=[0.1 * np.sin(tick)]))
+        observe.publish(joint_state(stamp + 1000, ["o"], position=[np.sin(0.3 * tick)]))
+        peer.spin()
+    peer.until(lambda: len(prediction) >= 35, "35 forecasts")
+    peer.until(lambda: len(error) >= 30 and len(trajectory) >= 35, "errors")
+    assert [d.size for d in prediction[-1].layout.dim] == [7, 1]
+    assert "hold" in prediction[-1].layout.dim[0].label
+    assert len(trajectory[-1].points) == 7
+    lead = trajectory[-1].points[6].time_from_start
+    assert lead.sec * 10**9 + lead.nanosec == 7 * PERIOD_NS
+    ahead = {_ns(t.header.stamp) + 3 * PERIOD_NS: t.points[2].positions[0] for t in trajectory}
+    for one in predicted[-10:]:
+        assert one.position[0] == ahead[_ns(one.header.stamp)]
+    expected = {_ns(one.header.stamp): one.position[0] for one in predicted}
+    for one in error[-10:]:
+        seen = np.sin(0.3 * round((_ns(one.header.stamp) - START_NS - 1000) / PERIOD_NS))
+        assert one.position[0] == seen - expected[_ns(one.header.stamp)]
+    assert len(belief[-1].data) == len(load_model(synthetic_model).initial_state()[0])
+    assert node.end() == 0
