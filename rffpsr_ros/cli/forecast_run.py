@@ -88,7 +88,7 @@ def run_along(
 
 
 def replay(run: Replay) -> Iterator[Forecast]:
-    """Yield the forecasts that a node makes which is fed the bag."""
+    """Yield the forecasts that a node makes which is fed the bag, and close it."""
     number = 0
     for outcome in run.outcomes():
         if isinstance(outcome, SegmentEnd):

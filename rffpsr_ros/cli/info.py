@@ -42,7 +42,8 @@ def _description(file: ModelFile, path: Path) -> list[str]:
         ("checksum", header["checksum"][:16]),
     ]
     lines = aligned(facts)
-    lines += _section("options", record["options"])
+    options = {name: v for name, v in record["options"].items() if not isinstance(v, Mapping)}
+    lines += _section("options", options)
     lines += _metrics(record["metrics"])
     lines += [f"note: {note}" for note in record["notes"]]
     return lines

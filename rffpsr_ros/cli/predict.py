@@ -113,10 +113,9 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
         options = FollowOptions(
             arguments.horizon, assumed or "topic", arguments.every, start="episode"
         )
-        with Replay(model, path, options, types) as run:
-            for forecast in replay(run):
-                count += 1
-                yield forecast
+        for forecast in replay(Replay(model, path, options, types)):
+            count += 1
+            yield forecast
         needed = arguments.every
     if not count:
         raise InputError(f"no segment of bag {path} has {needed} ticks, so nothing was forecast")

@@ -15,32 +15,44 @@ from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.predictive_model import Learner, Signature
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.storage import load_model
-from rffpsr_ros.signals.channels import ChannelConfiguration
 
-DATA = "training_data"
-"""The option of a training record that tells which data it was."""
+REQUEST = "request"
+"""The entry of a training record's options under which `request_of` stands."""
 
 
-def check_same_training(
-    path: Path, kind: str, learner: Learner, configuration: ChannelConfiguration, parts: Parts
-) -> None:
+def request_of(learner: Learner, parts: Parts) -> dict[str, Any]:
+    """Return what was asked of a training, in JSON types: options and a digest of the data.
+
+    What the data decided is not part of it: the record's other options tell that.
+    """
+    options: Mapping[str, Any] = {}
+    if isinstance(learner, RFFPSR):
+        options = asdict(learner.options)
+    elif isinstance(learner, LinearARX):
+        options = {"past": learner.past, "future": learner.future}
+    return {"options": dict(options), "data": fingerprint(parts.train, parts.validation)}
+
+
+def check_same_training(path: Path, kind: str, request: Mapping[str, Any]) -> None:
     """Refuse a model file that another training made.
 
     Raises
     ------
     InputError
-        If the file holds no model, or its kind, options or training data are others.
+        If the file holds no model, or one of another kind, with other options or from other data.
     """
     model = load_model(path)
-    wanted: dict[str, Any] = {"kind": kind, **_options(learner)}
-    made: dict[str, Any] = {"kind": model.kind, **model.record.options}
-    for name, value in wanted.items():
-        if made.get(name) != value:
-            raise _other(path, f"{name} {made.get(name)}, not {value}")
-    if made.get(DATA) != fingerprint(parts.train, parts.validation):
-        raise _other(path, "other data")
-    if _without_options(model.signature.channels) != _without_options(configuration.to_mapping()):
-        raise _other(path, "channels that were described otherwise")
+    made = model.record.options.get(REQUEST)
+    if not isinstance(made, Mapping) or not isinstance(made.get("options"), Mapping):
+        raise _other(path, "without this command")
+    if model.kind != kind:
+        raise _other(path, f"as {model.kind}, not {kind}")
+    for name, value in request["options"].items():
+        before = made["options"].get(name)
+        if before != value:
+            raise _other(path, f"with {name} {before}, not {value}")
+    if made.get("data") != request["data"]:
+        raise _other(path, "on other data")
 
 
 def fingerprint(train: Sequence[Trajectory], validation: Sequence[Trajectory]) -> str:
@@ -55,26 +67,5 @@ def fingerprint(train: Sequence[Trajectory], validation: Sequence[Trajectory]) -
     return digest.hexdigest()[:16]
 
 
-def _options(learner: Learner) -> Mapping[str, Any]:
-    if isinstance(learner, RFFPSR):
-        return asdict(learner.options)
-    if isinstance(learner, LinearARX):
-        return {"past": learner.past, "future": learner.future}
-    return {}
-
-
-def _without_options(channels: Mapping[str, Any] | None) -> Any:
-    """Return what a configuration says of the data; types may have been filled in from the bag."""
-    if not isinstance(channels, Mapping):
-        return channels
-    return {
-        key: _without_options(value)
-        for key, value in channels.items()
-        if key not in ("learning", "dataset", "type")
-    }
-
-
-def _other(path: Path, what: str) -> InputError:
-    return InputError(
-        f"model '{path}' was trained with {what}; remove it, or train without --resume"
-    )
+def _other(path: Path, how: str) -> InputError:
+    return InputError(f"model '{path}' was trained {how}; remove it, or train without --resume")

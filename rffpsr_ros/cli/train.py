@@ -18,7 +18,7 @@ from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.recordings import Parts, Recordings, read_recordings, split_recordings
-from rffpsr_ros.cli.resuming import DATA, check_same_training, fingerprint
+from rffpsr_ros.cli.resuming import REQUEST, check_same_training, request_of
 from rffpsr_ros.cli.settings import (
     add_reading_arguments,
     check_keys,
@@ -78,14 +78,15 @@ def run(arguments: argparse.Namespace) -> None:
     with Progress(quiet=arguments.quiet) as progress:
         recordings = read_recordings(arguments.bags, configuration, arguments, progress)
         parts = _parts(arguments, configuration, recordings, progress)
+        request = request_of(learner, parts)
         if arguments.resume and target.exists():
-            check_same_training(target, arguments.model, learner, configuration, parts)
+            check_same_training(target, arguments.model, request)
             say(f"{target} is already trained on these data with these options")
             return
         model = fit(learner, parts.train, parts.validation or None, progress)
         errors = _validation_errors(model, parts, arguments.model, progress)
     _sign(model, configuration, recordings)
-    _remember(model, parts, errors)
+    _remember(model, request, errors)
     save_model(model, target)
     summary = _Summary(target, model, recordings, parts, errors, time.monotonic() - began)
     if arguments.json:
@@ -163,10 +164,12 @@ def _sign(
 
 
 def _remember(
-    model: PredictiveModel[Any], parts: Parts, errors: Mapping[str, HorizonErrors]
+    model: PredictiveModel[Any],
+    request: Mapping[str, Any],
+    errors: Mapping[str, HorizonErrors],
 ) -> None:
-    """Note in the model what it was trained on and how it did beside the baselines."""
-    options = {**model.record.options, DATA: fingerprint(parts.train, parts.validation)}
+    """Note in the model what was asked for and how it did beside the baselines."""
+    options = {**model.record.options, REQUEST: request}
     metrics = dict(model.record.metrics)
     if errors:
         metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
