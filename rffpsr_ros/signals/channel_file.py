@@ -63,7 +63,22 @@ def read_parameters(path: str | Path) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for section in sections:
         _merge(merged, _nested(section))
-    return {key: value for key, value in merged.items() if _concerns_channels(key)}
+    return _channel_keys(merged)
+
+
+def channels_from_overrides(overrides: Mapping[str, Any], source: str) -> ChannelConfiguration:
+    """Return the channel configuration that is among a node's parameters (value by dotted name).
+
+    Raises
+    ------
+    InputError
+        If it is not there, or wrong.
+    """
+    return ChannelConfiguration.from_mapping(_channel_keys(_nested(overrides)), source)
+
+
+def _channel_keys(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if _concerns_channels(key)}
 
 
 def _where(problem: yaml.YAMLError) -> str:
