@@ -72,7 +72,7 @@ class FeatureMap(NamedTuple):
         count = len(self.frequencies)
         at_raw = gradient @ self.projection.T
         at_phase = at_raw[..., count:] * raw[..., :count] - at_raw[..., :count] * raw[..., count:]
-        return at_phase @ self.frequencies
+        return np.asarray(at_phase @ self.frequencies)
 
     def astype(self, dtype: type[np.floating]) -> FeatureMap:
         """Return the same map computing in another precision."""

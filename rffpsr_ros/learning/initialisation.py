@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
+from rffpsr_ros.learning.base import settled_ticks, tick_chunks, tick_windows
 from rffpsr_ros.learning.coordinates import change_state_basis, whitening
 from rffpsr_ros.learning.features import (
     MEDIAN_POINTS,
@@ -18,7 +19,7 @@ from rffpsr_ros.learning.features import (
     random_fourier_features,
 )
 from rffpsr_ros.learning.filtering import Conditioning, Dynamics, filter_run
-from rffpsr_ros.learning.moments import Regression
+from rffpsr_ros.learning.moments import Moment, Regression
 from rffpsr_ros.learning.predictor import (
     Frame,
     Weights,
@@ -46,14 +47,6 @@ class PredictorOptions:
     direct_bandwidth: float = 1.0
 
 
-class TickWindows(NamedTuple):
-    """What precedes N ticks, zero before a run's start, and what was seen on them."""
-
-    observations: Array  # (N, past, d_o)
-    actions: Array  # (N, past + 1, d_a)
-    target: Array  # (N, d_o)
-
-
 class InitialPredictor(NamedTuple):
     """A predictor ready for refinement, and the coordinates to refine it in."""
 
@@ -61,51 +54,6 @@ class InitialPredictor(NamedTuple):
     weights: Weights
     base_coordinates: Array  # T: base = T base'
     direct_coordinates: Array
-
-
-def tick_windows(run: Run, past: int, chosen: Array) -> TickWindows:
-    """Return the windows that precede the chosen ticks (N,) of a run."""
-    columns, acted = run.observations.shape[1], run.actions.shape[1]
-    observations = np.concatenate([np.zeros((past, columns)), run.observations])
-    actions = np.concatenate([np.zeros((past, acted)), run.actions])
-    before = chosen[:, None] + np.arange(past)
-    through = chosen[:, None] + np.arange(past + 1)
-    return TickWindows(observations[before], actions[through], run.observations[chosen])
-
-
-def fit_base(
-    runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float
-) -> tuple[Array, Array]:
-    """Return W_base and its whitened coordinates: one-step linear regression on the window.
-
-    Only ticks whose observation and window were all seen take part.
-    """
-    frame = _linear_frame(past)
-    size = past * (runs[0].observations.shape[1] + runs[0].actions.shape[1])
-    regression = Regression.zeros(
-        runs[0].observations.shape[1], size + runs[0].actions.shape[1] + 1
-    )
-    for run, seen in zip(runs, observed, strict=True):
-        padded = np.concatenate([np.ones((past, seen.shape[1]), bool), seen])
-        complete = np.lib.stride_tricks.sliding_window_view(padded, past + 1, axis=0).all((1, 2))
-        windows = tick_windows(run, past, np.flatnonzero(complete))
-        inputs = base_input(frame, windows.observations, windows.actions)
-        regression.add(inputs, windows.target)
-    return regression.solve(ridge).T, whitening(regression.input_input.mean, 1e-9)
-
-
-def fill_missing(run: Run, base: Array, past: int) -> Run:
-    """Return the run with missing observations replaced by the linear base's one-step forecast."""
-    missing = np.isnan(run.observations)
-    if not missing.any():
-        return run
-    frame = _linear_frame(past)
-    filled = np.where(missing, 0.0, run.observations)
-    for t in np.flatnonzero(missing.any(1)):
-        windows = tick_windows(Run(filled, run.actions), past, np.array([t]))
-        expected = (base_input(frame, windows.observations, windows.actions) @ base)[0]
-        filled[t] = np.where(missing[t], expected, filled[t])
-    return Run(filled, run.actions)
 
 
 def initial_predictor(
@@ -154,11 +102,11 @@ def _draw_direct(
 ) -> FeatureMap:
     def inputs() -> Iterator[Array]:
         for run in runs:
-            windows = tick_windows(run, frame.past, np.arange(len(run.actions)))
-            yield direct_input(frame, windows.observations, windows.actions)
+            for ticks in tick_chunks(np.arange(len(run.actions))):
+                windows = tick_windows(run, frame.past, ticks)
+                yield direct_input(frame, windows.observations, windows.actions)
 
-    points = np.concatenate(list(inputs()))
-    points = points[generator.permutation(len(points))[:MEDIAN_POINTS]]
+    points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
     bandwidth = options.direct_bandwidth * median_distance(points, generator)
     frequencies = draw_frequencies(points.shape[1], options.direct_features, bandwidth, generator)
     projection = principal_directions(
@@ -169,6 +117,19 @@ def _draw_direct(
         generator,
     )
     return FeatureMap(frequencies, projection)
+
+
+def _sample(
+    rows: Callable[[], Iterator[Array]], count: int, generator: np.random.Generator
+) -> Array:
+    """Return at most `MEDIAN_POINTS` of ``count`` rows that come in chunks."""
+    chosen = np.sort(generator.permutation(count)[:MEDIAN_POINTS])
+    picked, position = [], 0
+    for chunk in rows():
+        here = chosen[(chosen >= position) & (chosen < position + len(chunk))]
+        picked.append(chunk[here - position])
+        position += len(chunk)
+    return np.concatenate(picked)
 
 
 def _fit_remainder(
@@ -185,16 +146,15 @@ def _fit_remainder(
     regression = Regression.zeros(runs[0].observations.shape[1], joint + len(whiten))
     position = 0
     for run, seen in zip(runs, observed, strict=True):
-        here = states[position : position + len(run.actions)]
+        for ticks in tick_chunks(settled_ticks(seen, frame.base_past)):
+            windows = tick_windows(run, frame.past, ticks)
+            target = windows.target
+            if len(base):
+                target = target - base_input(frame, windows.observations, windows.actions) @ base
+            direct, _ = direct_features(frame, windows.observations, windows.actions)
+            joined = khatri_rao(states[position + ticks], frame.action(run.actions[ticks]))
+            regression.add(np.hstack([joined, direct @ whiten]), target)
         position += len(run.actions)
-        windows = tick_windows(run, frame.past, np.arange(len(run.actions)))
-        target = windows.target
-        if len(base):
-            target = target - base_input(frame, windows.observations, windows.actions) @ base
-        direct, _ = direct_features(frame, windows.observations, windows.actions)
-        inputs = np.hstack([khatri_rao(here, frame.action(run.actions)), direct @ whiten])
-        complete = seen.all(1)
-        regression.add(inputs[complete], target[complete])
     weights = regression.solve(ridge).T
     return weights[:joint], whiten @ weights[joint:], whiten
 
@@ -202,16 +162,10 @@ def _fit_remainder(
 def _direct_whitening(runs: Sequence[Run], frame: Frame) -> Array:
     if frame.direct is None:
         return np.zeros((0, 0))
-    total = np.zeros((frame.direct.size,) * 2)
-    count = 0
+    moment = Moment.zeros(frame.direct.size, frame.direct.size)
     for run in runs:
-        windows = tick_windows(run, frame.past, np.arange(len(run.actions)))
-        features, _ = direct_features(frame, windows.observations, windows.actions)
-        total += features.T @ features
-        count += len(features)
-    return whitening(total / count, 1e-4)
-
-
-def _linear_frame(past: int) -> Frame:
-    nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
-    return Frame(nothing, nothing, None, past, 0, Conditioning(0.0))
+        for ticks in tick_chunks(np.arange(len(run.actions))):
+            windows = tick_windows(run, frame.past, ticks)
+            features, _ = direct_features(frame, windows.observations, windows.actions)
+            moment.add(features, features)
+    return whitening(moment.mean, 1e-4)

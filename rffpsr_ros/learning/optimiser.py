@@ -39,10 +39,10 @@ class Adam:
         first_bias = 1 - FIRST_DECAY**self._count
         second_bias = 1 - SECOND_DECAY**self._count
         moved = []
-        for i, gradient in enumerate(scaled):
-            gradient = gradient * shrink
-            self._first[i] += (1 - FIRST_DECAY) * (gradient - self._first[i])
-            self._second[i] += (1 - SECOND_DECAY) * (gradient**2 - self._second[i])
+        for i, part in enumerate(scaled):
+            clipped = part * shrink
+            self._first[i] += (1 - FIRST_DECAY) * (clipped - self._first[i])
+            self._second[i] += (1 - SECOND_DECAY) * (clipped**2 - self._second[i])
             direction = (self._first[i] / first_bias) / (
                 np.sqrt(self._second[i] / second_bias) + TINY
             )

@@ -42,6 +42,16 @@ class Limits(NamedTuple):
     action_high: Array
 
 
+class Start(NamedTuple):
+    """What is taken for the past before anything was seen: how training recordings began.
+
+    Once a recording's first tick was seen, its values are taken for the whole past before it.
+    """
+
+    observation: Array  # (d_o,)
+    action: Array  # (d_a,)
+
+
 class Frame(NamedTuple):
     """What refinement leaves alone: feature maps, window lengths, conditioning."""
 
@@ -51,6 +61,7 @@ class Frame(NamedTuple):
     base_past: int  # n
     direct_past: int  # m
     conditioning: Conditioning
+    start: Start
     limits: Limits | None = None  # in use; refinement goes without
 
     @property

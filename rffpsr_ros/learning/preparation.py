@@ -10,7 +10,8 @@ import numpy as np
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.initialisation import fill_missing, fit_base
+from rffpsr_ros.learning.base import fill_missing, fit_base
+from rffpsr_ros.learning.predictor import Start
 from rffpsr_ros.learning.scaling import Run, Scaling, fit_scaling, standardise
 from rffpsr_ros.learning.windows import count_windows
 
@@ -23,6 +24,13 @@ class Recordings(NamedTuple):
     recorded: list[Run]
     filled: list[Run]
     seen: list[Array]  # (T, d_o) each: what was observed
+
+    def start(self) -> Start:
+        """Return how recordings begin, on average."""
+        return Start(
+            np.mean([run.observations[0] for run in self.filled], axis=0),
+            np.mean([run.actions[0] for run in self.filled], axis=0),
+        )
 
 
 class Prepared(NamedTuple):

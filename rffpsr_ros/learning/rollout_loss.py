@@ -68,6 +68,9 @@ def roll_out(
     window = origins.tick[:, None] + np.arange(past + horizon)
     actions = segments.actions[rows, window]
     observations = segments.observations[rows, window]
+    unseen = segments.first[origins.segment] & (origins.tick == 0)
+    observations[unseen, :past] = frame.start.observation
+    actions[unseen, :past] = frame.start.action
     state = states[origins.tick, origins.segment]
     steps = []
     for h in range(horizon):

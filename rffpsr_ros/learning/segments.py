@@ -15,8 +15,8 @@ from rffpsr_ros.learning.scaling import Run
 class Segments(NamedTuple):
     """S stretches of recordings of L ticks, with the ``past`` ticks before them.
 
-    Observations and actions are standardised and finite: zero, the mean, before a recording's
-    start and after its end.
+    Observations and actions are standardised and finite; before a recording's start they are those
+    of its first tick, after its end zero.
     """
 
     observations: Array  # (S, past + L, d_o)
@@ -24,6 +24,7 @@ class Segments(NamedTuple):
     target: Array  # (S, L, d_o): which observations count
     observation_features: Array  # phi^o of the L ticks (S, L, r_o)
     action_features: Array  # phi^a of the L ticks (S, L, r_a)
+    first: Array  # (S,): which segments start a recording
 
     def pick(self, chosen: Array) -> Segments:
         """Return some of the segments."""
@@ -71,7 +72,9 @@ def cut_segments(
         first, last = max(0, start - past), min(start + length, len(runs[index].actions))
         place = slice(past - (start - first), past - start + last)
         observations[row, place] = runs[index].observations[first:last]
+        observations[row, : place.start] = runs[index].observations[0]
         actions[row, place] = runs[index].actions[first:last]
+        actions[row, : place.start] = runs[index].actions[0]
         settled = start + burn_in if start else 0
         target[row, settled - start : last - start] = observed[index][settled:last]
     return Segments(
@@ -80,6 +83,7 @@ def cut_segments(
         target,
         frame.observation(observations[:, past:]),
         frame.action(actions[:, past:]),
+        np.array([start == 0 for _, start in pieces]),
     )
 
 

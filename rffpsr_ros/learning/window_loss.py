@@ -31,7 +31,8 @@ def window_targets(
     actions = segments.actions[:, frame.past :][:, index].swapaxes(0, 1)
     observations = segments.observations[:, frame.past :][:, index].swapaxes(0, 1)
     whole = np.arange(ticks)[:, None] + future <= ticks
-    complete = segments.target.all(2)[:, index].all(2).T & whole
+    seen = np.asarray(segments.target.all(axis=2))
+    complete = seen[:, index].all(axis=2).T & whole
     shape = (ticks, len(segments.target), -1)
     return WindowTargets(
         future_action(actions.reshape(shape)), observations.reshape(shape), complete

@@ -43,7 +43,7 @@ class Point(NamedTuple):
 
 
 class WindowRefined(NamedTuple):
-    """Where refinement ended: the best point, validation errors, and rounds used."""
+    """The best point, its validation error and the first one's, and the round it was found in."""
 
     point: Point
     error: float
@@ -73,60 +73,67 @@ class WindowRecordings(NamedTuple):
         )
 
 
-def refine_window(
-    start: Point,
-    weights: Weights,
-    contraction: Contraction,
-    frame: Frame,
-    train: WindowRecordings,
-    validation: WindowRecordings,
-    options: WindowRefinementOptions,
-    progress: Callable[[str, float], None] | None = None,
-) -> WindowRefined:
-    """Return the point with the least validation error along the paper's schedule."""
+class Problem(NamedTuple):
+    """What stays the same during refinement."""
 
-    def weights_at(point: Point) -> Weights:
-        covariance, extended = contraction.tensors(point.extended, point.immediate)
-        return weights._replace(covariance=covariance, extended=extended)
+    weights: Weights
+    contraction: Contraction
+    frame: Frame
+    train: WindowRecordings
+    validation: WindowRecordings
+    options: WindowRefinementOptions
 
-    def error_at(point: Point) -> float:
+    def weights_at(self, point: Point) -> Weights:
+        """Return the weights with the point's maps contracted into them."""
+        covariance, extended = self.contraction.tensors(point.extended, point.immediate)
+        return self.weights._replace(covariance=covariance, extended=extended)
+
+    def validation_error(self, point: Point) -> float:
+        """Return the validation recordings' window error; infinite where the filter blew up."""
         with np.errstate(over="ignore", invalid="ignore"):
-            loss, _, _ = window_loss(weights_at(point), point.head, frame, *validation)
+            weights = self.weights_at(point)
+            loss, _, _ = window_loss(weights, point.head, self.frame, *self.validation)
         return loss if np.isfinite(loss) else float("inf")
 
-    def one_round(point: Point, step: float) -> Point:
-        for index in range(len(train.segments.observations)):
-            recording = train.one(index)
-            _, at_weights, at_head = window_loss(weights_at(point), point.head, frame, *recording)
-            at_maps = contraction.adjoint(at_weights.covariance, at_weights.extended)
-            point = _descend(point, Point(*at_maps, at_head), step, options, recording)
+    def one_round(self, point: Point, step: float) -> Point:
+        """Return the point after a gradient step on each training trajectory in turn."""
+        for index in range(len(self.train.segments.observations)):
+            recording = self.train.one(index)
+            _, at_weights, at_head = window_loss(
+                self.weights_at(point), point.head, self.frame, *recording
+            )
+            at_maps = self.contraction.adjoint(at_weights.covariance, at_weights.extended)
+            point = _descend(point, Point(*at_maps, at_head), step, self.options, recording)
         return point
 
-    initial = error_at(start)
-    best, best_error = start, initial
+
+def refine_window(
+    start: Point, problem: Problem, progress: Callable[[str, float], None] | None = None
+) -> WindowRefined:
+    """Return the point with the least validation error along the paper's schedule."""
+    options = problem.options
+    initial = problem.validation_error(start)
+    best = WindowRefined(start, initial, initial, 0)
     point, verdict_point, last_verdict = start, start, float("inf")
     step, rounds = options.step, 0
-    while rounds < options.rounds:
+    while rounds < options.rounds and step >= SMALLEST_STEP:
         lowest = float("inf")
         for _ in range(ROUNDS_PER_VERDICT):
-            point = one_round(point, step)
+            point = problem.one_round(point, step)
             rounds += 1
-            error = error_at(point)
+            error = problem.validation_error(point)
             lowest = min(lowest, error)
-            if error < best_error:
-                best, best_error = point, error
-            if progress is not None:
-                progress("refinement", rounds / options.rounds)
+            if error < best.error:
+                best = WindowRefined(point, error, initial, rounds)
+        if progress is not None:
+            progress("refinement", min(1.0, rounds / options.rounds))
         if not lowest <= (1 + INSIGNIFICANT) * last_verdict:
-            step /= 2
-            if step < SMALLEST_STEP:
-                break
-            point = verdict_point
+            step, point = step / 2, verdict_point
         elif lowest > (1 - INSIGNIFICANT) * last_verdict:
             break
         else:
-            last_verdict, verdict_point = lowest, best
-    return WindowRefined(best, best_error, initial, rounds)
+            last_verdict, verdict_point = lowest, best.point
+    return best
 
 
 def _descend(

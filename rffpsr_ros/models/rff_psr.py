@@ -49,12 +49,12 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         return self.parts.history.past
 
     def initial_state(self) -> RFFPSRState:
-        """Return the state at an episode's start: the learned initial belief, an empty past."""
-        weights, scaling = self.parts.weights, self.parts.action_scaling
+        """Return the state at an episode's start: the learned initial belief, the usual past."""
+        start = self.parts.frame.start
         return RFFPSRState(
-            weights.initial.copy(),
-            np.zeros((self._past, len(self.parts.observation_scaling.mean))),
-            np.zeros((self._past, len(scaling.mean))),
+            self.parts.weights.initial.copy(),
+            np.tile(start.observation, (self._past, 1)),
+            np.tile(start.action, (self._past, 1)),
             np.zeros((), np.int64),
             np.zeros((), np.int64),
             np.ones(()),
@@ -134,14 +134,20 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         counts = np.stack([missing.any(1), outside.any(1), (limited_action != acted).any(1)], 1)
         following = RFFPSRState(
             belief,
-            np.concatenate([state.observations[:, 1:], taken[:, None]], axis=1),
-            np.concatenate([state.actions[:, 1:], acted[:, None]], axis=1),
+            self._append(state.observations, taken, state.age),
+            self._append(state.actions, acted, state.age),
             state.age + 1,
             state.calm + 1,
             surprise,
             state.events + np.pad(counts, ((0, 0), (0, 3))),
         )
         return self._guard(following)
+
+    @staticmethod
+    def _append(past: Array, newest: Array, age: Array) -> Array:
+        """Return the past with one more tick; the first tick stands for all before it."""
+        shifted = np.concatenate([past[:, 1:], newest[:, None]], axis=1)
+        return np.where((age == 0)[:, None, None], newest[:, None], shifted)
 
     def _condition(self, joined: Array, seen: Array, expected: Array) -> tuple[Array, Array]:
         """Return the next beliefs, and the observations with stand-ins for missing ones."""

@@ -1,4 +1,4 @@
-"""What is fitted once the weights are final: stand-ins, the way in from history, guards, metrics."""
+"""What is fitted once the weights are final: stand-ins, the way in from history, guards."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
+from rffpsr_ros.learning.base import tick_windows
 from rffpsr_ros.learning.features import FeatureMap
 from rffpsr_ros.learning.filtering import Dynamics, filter_run
 from rffpsr_ros.learning.history import fit_history
-from rffpsr_ros.learning.initialisation import tick_windows
 from rffpsr_ros.learning.moments import Regression
 from rffpsr_ros.learning.predictor import Frame, Limits, Weights, predict_observation
 from rffpsr_ros.learning.preparation import Prepared, Recordings

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.base import fit_base
 from rffpsr_ros.learning.filtering import Conditioning, Dynamics
 from rffpsr_ros.learning.initialisation import (
     InitialPredictor,
     PredictorOptions,
-    fit_base,
     initial_predictor,
 )
 from rffpsr_ros.learning.predictor import Frame, Weights
@@ -26,6 +26,7 @@ from rffpsr_ros.learning.two_stage import TwoStageOptions, TwoStageResult, two_s
 from rffpsr_ros.learning.window_loss import fit_head, window_targets
 from rffpsr_ros.learning.window_refinement import (
     Point,
+    Problem,
     WindowRecordings,
     WindowRefinementOptions,
     refine_window,
@@ -87,11 +88,11 @@ def _learn(
         options.base_past,
         options.direct_past if options.direct_features else 0,
         Conditioning(options.regularisation, longest),
+        prepared.train.start(),
     )
-    head: Array | None = None
     notes: dict[str, Any] = {}
     if options.refinement == "window":
-        dynamics, head, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
+        dynamics, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
     predictor = _predictor(prepared, frame, dynamics, options, generator)
     frame, weights = predictor.frame, predictor.weights
     if options.refinement == "rollout":
@@ -104,8 +105,8 @@ def _learn(
     if options.forecast != "window":
         return Learned(frame, weights, None, notes)
     futures = stages.features.future_action
-    if head is None:
-        head = _head(prepared, stages, frame, weights, options)
+    # The head that gradient descent found is regressed anew on the final states, as the authors do.
+    head = _head(prepared, stages, frame, weights, options)
     return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
 
 
@@ -180,8 +181,8 @@ def _refine_as_in_the_paper(
     frame: Frame,
     options: RFFPSROptions,
     progress: Progress,
-) -> tuple[Dynamics, Array, dict[str, Any]]:
-    """Return dynamics and k-step head refined on the window error."""
+) -> tuple[Dynamics, dict[str, Any]]:
+    """Return dynamics refined on the window error."""
     maps = contraction(stages.features, stages.system.state_projection)
     start = _bare_weights(contract(stages.features, stages.system), prepared)
 
@@ -193,18 +194,14 @@ def _refine_as_in_the_paper(
 
     train, validation = recordings(prepared.train), recordings(prepared.validation)
     head = fit_head(start, frame, *train, options.ridge)
+    refinement = WindowRefinementOptions(options.rounds, options.step)
     refined = refine_window(
         Point(stages.system.extended, stages.system.immediate, head),
-        start,
-        maps,
-        frame,
-        train,
-        validation,
-        WindowRefinementOptions(options.rounds, options.step),
+        Problem(start, maps, frame, train, validation, refinement),
         progress,
     )
     covariance, extended = maps.tensors(refined.point.extended, refined.point.immediate)
-    return Dynamics(covariance, extended, start.initial), refined.point.head, refined.notes()
+    return Dynamics(covariance, extended, start.initial), refined.notes()
 
 
 def _head(

@@ -138,7 +138,7 @@ def check_names(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> 
 
 
 def _check_type(name: str, value: Any, hint: Any) -> None:
-    choices = get_args(hint)
+    choices: tuple[Any, ...] = get_args(hint)
     if choices and all(isinstance(choice, str) for choice in choices):
         if value not in choices:
             raise InputError(
@@ -149,7 +149,7 @@ def _check_type(name: str, value: Any, hint: Any) -> None:
         return
     whole = hint is int or int in choices
     kinds: tuple[type, ...] = (int,) if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(float(value)):
         kind = "a whole number" if whole else "a number"
         raise InputError(f"option '{name}' is {value!r}; it must be {kind}")
 

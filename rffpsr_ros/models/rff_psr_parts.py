@@ -10,7 +10,7 @@ from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.features import FeatureMap
 from rffpsr_ros.learning.filtering import Conditioning
 from rffpsr_ros.learning.history import HistoryRegression
-from rffpsr_ros.learning.predictor import Frame, Limits, Weights
+from rffpsr_ros.learning.predictor import Frame, Limits, Start, Weights
 from rffpsr_ros.learning.scaling import Scaling
 from rffpsr_ros.models.guards import Guards
 
@@ -57,6 +57,8 @@ def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
         "observation_scaling": np.stack(parts.observation_scaling),
         "action_scaling": np.stack(parts.action_scaling),
         "expected": parts.expected,
+        "start_observation": frame.start.observation,
+        "start_action": frame.start.action,
         "innovation_scale": parts.guards.innovation_scale,
         "history_weights": parts.history.weights,
         **{f"weights_{name}": part for name, part in parts.weights._asdict().items()},
@@ -94,6 +96,7 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         int(header["base_past"]),
         int(header["direct_past"]),
         Conditioning(float(header["regularisation"]), float("inf") if cap is None else cap),
+        Start(arrays["start_observation"], arrays["start_action"]),
         Limits(*(arrays[f"limits_{name}"] for name in Limits._fields)) if limited else None,
     )
     head = None

@@ -8,7 +8,7 @@ import pytest
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.features import FeatureMap, draw_frequencies
 from rffpsr_ros.learning.filtering import Conditioning
-from rffpsr_ros.learning.predictor import Frame, Weights
+from rffpsr_ros.learning.predictor import Frame, Start, Weights
 from rffpsr_ros.learning.rollout_loss import rollout_loss
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.segments import Segments, cut_segments, origins
@@ -42,6 +42,7 @@ def problem(cap: float, full_covariance: bool = False, parts: bool = True) -> Pr
         BASE_PAST if parts else 0,
         DIRECT_PAST if parts else 0,
         Conditioning(0.05, cap),
+        Start(np.full(OBSERVED, 0.3), np.full(ACTED, -0.2)),
     )
     rows = STATE * frame.action.size
     covariance = 9 if full_covariance else 6

@@ -12,7 +12,7 @@ from rffpsr_ros.learning.feature_set import FeatureSet
 from rffpsr_ros.learning.features import FeatureMap
 from rffpsr_ros.learning.filtering import Conditioning
 from rffpsr_ros.learning.history import HistoryRegression
-from rffpsr_ros.learning.predictor import Frame, Weights
+from rffpsr_ros.learning.predictor import Frame, Start, Weights
 from rffpsr_ros.learning.scaling import Scaling
 from rffpsr_ros.learning.stage_two import SystemMap, contract
 from rffpsr_ros.models.guards import Guards
@@ -58,7 +58,15 @@ def model_with(learned: Any) -> RFFPSRModel:
     parts = Parts(
         NO_SCALING,
         NO_SCALING,
-        Frame(maps.observation, maps.action, None, 0, 0, Conditioning(1e-3)),
+        Frame(
+            maps.observation,
+            maps.action,
+            None,
+            0,
+            0,
+            Conditioning(1e-3),
+            Start(np.zeros(1), np.zeros(1)),
+        ),
         Weights(*dynamics, np.zeros((len(dynamics.covariance), 1)), nothing, nothing),
         system.expected,
         HistoryRegression(maps.history, np.hstack([history, weights.s1a_proj[:, -1:]]), PAST),
