@@ -99,6 +99,11 @@ def sine(
         yield (low + high) / 2 + wave * (high - low) / 2
 
 
+def linear_feedback(gains: Array, target: Array) -> Policy:
+    """Return the policy that answers ``gains`` (d_a, d_o) times observation minus ``target``."""
+    return lambda time, observation: np.asarray(gains @ (observation - target))
+
+
 def mixture(
     generator: np.random.Generator,
     blind: Iterator[Array],

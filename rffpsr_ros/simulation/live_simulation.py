@@ -1,0 +1,103 @@
+"""A system that runs tick by tick, driven by commands that come with stamps.
+
+Time follows the contract of `rffpsr_ros.signals.sampler`: throughout tick k the newest command
+stamped at or before its start acts, and what is seen at its end is stamped with its end. So what is
+recorded of a simulation is what acted in it, whenever the commands come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.simulation.system import System
+
+
+def period_ns(system: System) -> int:
+    """Return a tick of a system in whole nanoseconds."""
+    return round(system.period * 1e9)
+
+
+class LiveSimulation:
+    """Runs a system on a regular grid of ticks.
+
+    Parameters
+    ----------
+    system
+        What to simulate.
+    start_ns
+        The time of the first tick's start (ns).
+    seed
+        Of initial states and measurement noise.
+    noise
+        Standard deviation of Gaussian measurement noise, one for all observations or one each.
+
+    Raises
+    ------
+    InputError
+        If the noise does not fit the observations.
+    """
+
+    def __init__(
+        self, system: System, start_ns: int, seed: int = 0, noise: ArrayLike = 0.0
+    ) -> None:
+        deviation = np.atleast_1d(np.asarray(noise, dtype=np.float64))
+        if deviation.shape not in ((1,), (len(system.observation_names),)) or deviation.min() < 0:
+            raise InputError(
+                f"noise is {deviation.tolist()}; it must be one standard deviation, or one for"
+                f" each of {', '.join(system.observation_names)}, none of them negative"
+            )
+        self._system = system
+        self._noise = deviation
+        self._period_ns = period_ns(system)
+        self._start_ns = start_ns
+        self._ticks = 0
+        self._generator = np.random.default_rng(seed)
+        self._state = system.initial_state(self._generator)
+        self._action = np.zeros(len(system.action_names))
+        self._commands: deque[tuple[int, slice, Array]] = deque()
+
+    @property
+    def now_ns(self) -> int:
+        """The start of the tick that comes next (ns)."""
+        return self.time_of(self._ticks)
+
+    @property
+    def next_ns(self) -> int:
+        """The end of the tick that comes next (ns)."""
+        return self.time_of(self._ticks + 1)
+
+    def time_of(self, tick: int) -> int:
+        """Return when a tick starts (ns)."""
+        return self._start_ns + tick * self._period_ns
+
+    def look(self) -> Array:
+        """Return what is seen now (d_o,), with noise."""
+        seen = self._system.observe(self._state)
+        return np.asarray(seen + self._noise * self._generator.standard_normal(seen.shape))
+
+    def command(self, stamp_ns: int, columns: slice, values: Array) -> None:
+        """Take a command for some of the actions; commands come in the order of their stamps."""
+        self._commands.append((stamp_ns, columns, values))
+
+    def advance(self) -> None:
+        """Let one tick pass, under the newest command stamped at or before its start."""
+        while self._commands and self._commands[0][0] <= self.now_ns:
+            _, columns, values = self._commands.popleft()
+            self._action[columns] = values
+        self._state = self._system.step(self._state, self._action.copy())
+        self._ticks += 1
+
+    def restart(self) -> None:
+        """Put the system back to an episode's start, at rest; time goes on."""
+        self._state = self._system.initial_state(self._generator)
+        self._action[:] = 0
+        self._commands.clear()
+
+    def skip(self, now_ns: int) -> None:
+        """Let the next tick start now: time passed in which nothing moved."""
+        self._start_ns += now_ns - self.now_ns
