@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> None:
             return
         model = fit(learner, parts.train, parts.validation or None, progress)
         errors = _validation_errors(model, parts, arguments.model, progress)
-    _sign(model, configuration, recordings)
+    sign(model, configuration, recordings)
     _remember(model, request, errors)
     save_model(model, target)
     summary = _Summary(target, model, recordings, parts, errors, time.monotonic() - began)
@@ -150,7 +150,7 @@ def _validation_errors(
         return {}
 
 
-def _sign(
+def sign(
     model: PredictiveModel[Any], configuration: ChannelConfiguration, recordings: Recordings
 ) -> None:
     """Let the model know what its columns are made of."""
