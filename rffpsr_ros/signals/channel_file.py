@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -46,7 +47,7 @@ def read_parameters(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = load_yaml(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise InputError(
             f"the configuration file {path} cannot be read: {problem.strerror or problem}"
@@ -79,6 +80,28 @@ def channels_from_overrides(overrides: Mapping[str, Any], source: str) -> Channe
 
 def _channel_keys(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if _concerns_channels(key)}
+
+
+class _Loader(yaml.SafeLoader):
+    """Takes 1e-3 for a number, as ROS does and YAML 1.2 says; PyYAML asks for 1.0e-3."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+\Z"),
+    list("-+.0123456789"),
+)
+
+
+def load_yaml(text: str) -> Any:
+    """Return what a YAML text holds, in plain types.
+
+    Raises
+    ------
+    yaml.YAMLError, ValueError, RecursionError, OverflowError
+        If it is malformed.
+    """
+    return yaml.load(text, Loader=_Loader)
 
 
 def _where(problem: yaml.YAMLError) -> str:
