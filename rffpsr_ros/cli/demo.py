@@ -48,8 +48,8 @@ def _run(words: Sequence[str]) -> None:
     run(Path(parsed.out), parsed.seed)
 
 
-def run(folder: Path, seed: int = 0) -> None:
-    """Simulate, learn, print errors by horizon and draw them."""
+def run(folder: Path, seed: int = 0, learner: RFFPSR | None = None) -> None:
+    """Simulate, learn (by default with the recommended recipe), print errors and draw them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
@@ -57,7 +57,7 @@ def run(folder: Path, seed: int = 0) -> None:
     say(f"Simulating the paper's synthetic system under random commands: {_described()}.")
     parts = simulate(seed)
     with Progress() as progress:
-        model = fit(RFFPSR(seed=seed), parts["training"], parts["validation"], progress)
+        model = fit(learner or RFFPSR(seed=seed), parts["training"], parts["validation"], progress)
     comparison = compare(
         {"RFF-PSR": model, "linear ARX": LinearARX(), "last observation": LastObservation()},
         parts["test"],

@@ -9,7 +9,7 @@ import yaml
 
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.signals.channel_file import read_parameters
+from rffpsr_ros.signals.channel_file import load_yaml, read_parameters
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
 _SOURCE_OF_SETTINGS = "--set"
@@ -63,7 +63,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
             " learning.rank=20"
         )
     try:
-        return key, yaml.safe_load(value)
+        return key, load_yaml(value)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
         raise InputError(
             f"the value of {_SOURCE_OF_SETTINGS} {text} is no YAML; quote it, as in"

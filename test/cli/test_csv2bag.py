@@ -1,0 +1,88 @@
+"""Tables become bags that hold every value under its time and name, and train."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+
+from rffpsr_ros.cli.table_file import read_table
+from rffpsr_ros.errors import InputError
+
+Run = Callable[..., Any]
+
+
+def contents(path: Path) -> dict[str, list[tuple[int, dict[str, float]]]]:
+    """Return times and values by name, by topic."""
+    found: dict[str, list[tuple[int, dict[str, float]]]] = {}
+    with AnyReader([path]) as reader:
+        for connection, time_ns, data in reader.messages():
+            message: Any = reader.deserialize(data, connection.msgtype)
+            stamp = message.header.stamp
+            assert stamp.sec * 10**9 + stamp.nanosec == time_ns
+            values = dict(zip(message.name, message.position.tolist(), strict=True))
+            found.setdefault(connection.topic, []).append((time_ns, values))
+    return found
+
+
+def test_rows_become_messages(run: Run, here: Path) -> None:
+    (here / "t.csv").write_text("time,u,y\n0.0,1,2\n0.1,3,\n0.25,5,-6e-1\n")
+    assert run("csv2bag", "t.csv", "--out", "bag").code == 0
+    rows = contents(here / "bag")["/table"]
+    assert [time_ns for time_ns, _ in rows] == [0, 100_000_000, 250_000_000]
+    assert [values["u"] for _, values in rows] == [1, 3, 5]
+    np.testing.assert_array_equal([values["y"] for _, values in rows], [2, np.nan, -0.6])
+
+
+def test_columns_are_shared_out(run: Run, here: Path) -> None:
+    (here / "t.csv").write_text("u;ms;y;z\n1;1700000000001;3;4\n5;1700000000002;6;7\n")
+    words = ["--time", "ms", "--time-unit", "ms", "--topic", "/motor=u", "--topic", "seen=z,y"]
+    assert run("csv2bag", "t.csv", "--out", "bag", *words, "--storage", "sqlite3").code == 0
+    first, second = 1_700_000_000_001_000_000, 1_700_000_000_002_000_000
+    assert contents(here / "bag") == {
+        "/motor": [(first, {"u": 1.0}), (second, {"u": 5.0})],
+        "/seen": [(first, {"z": 4.0, "y": 3.0}), (second, {"z": 7.0, "y": 6.0})],
+    }
+
+
+def test_table_of_a_robot_goes_through_to_a_model(run: Run, workshop: Any, here: Path) -> None:
+    voltage, angle = workshop.swing(400, 0)
+    lines = [f"{k * 0.02},{angle[k]},{voltage[k]}" for k in range(400)]
+    (here / "t.csv").write_text("\n".join(["t,angle,voltage", *lines]))
+    share = ["--topic", "/encoder=angle", "--topic", "/motor=voltage"]
+    assert run("csv2bag", "t.csv", "--out", "bag", *share).code == 0
+    assert run("inspect", "bag", "--write-config", "c.yaml").code == 0
+    words = ["--config", "c.yaml", "--out", "m", "--model", "linear_arx", "--split", "0.6,0.2,0.2"]
+    assert run("train", "bag", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "names 0 columns"),
+        ("time\n1\n", "names 1 columns"),
+        ("1,2\n3,4\n", "'1' in the first row"),
+        ("time,a,a\n1,2,3\n", "two columns of t.csv are called 'a'"),
+        ("a,b\n1,2\n", "no column called time"),
+        ("time,a\n", "no rows"),
+        ("time,a\n1,2\n2\n", "row 3 of t.csv has 1 cells, not 2"),
+        ("time,a\n1,x\n", "'x' in row 2 of t.csv is no number"),
+        ("time,a\n1,2\n1,3\n", "the time 1 in row 3 of t.csv is not after"),
+        ("time,a\n-1,2\n", "'-1' in row 2 of t.csv is no time"),
+        ("time,a\n1e999999999,2\n", "is no time"),
+        ("time,a\nnan,2\n", "'nan' in row 2 of t.csv is no time"),
+    ],
+)
+def test_faults_of_a_table_are_named(text: str, words: str, here: Path) -> None:
+    (here / "t.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_table("t.csv")
+    assert words in str(caught.value)
+
+
+def test_times_are_exact_to_the_nanosecond(here: Path) -> None:
+    (here / "t.csv").write_text("time,a\n1700000000.123456789,1\n1700000000.123456790,2\n")
+    times = read_table("t.csv").times_ns.tolist()
+    assert times == [1_700_000_000_123_456_789, 1_700_000_000_123_456_790]

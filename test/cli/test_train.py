@@ -1,0 +1,191 @@
+"""Training from bags: the file holds all that is needed, and the same input gives it again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
+
+from rffpsr_ros import RFFPSR, load_model, read_bags
+from rffpsr_ros.episodes.bag_recorder import BagWriter
+from rffpsr_ros.episodes.split import split
+from rffpsr_ros.signals import load_channels
+
+Run = Callable[..., Any]
+
+
+def test_model_is_the_one_that_the_python_face_learns(
+    run: Run, workshop: Any, robot: Path, configuration: Path, here: Path
+) -> None:
+    outcome = run(
+        "train", robot, "--config", configuration, "--out", "m", *workshop.quick,
+        "--split", "0.6,0.2,0.2", "--seed", 3,
+    )  # fmt: skip
+    assert outcome.code == 0
+    train, validation, _ = split(read_bags(robot, load_channels(configuration)), (0.6, 0.2, 0.2))
+    expected = RFFPSR(iterations=20, features=30, seed=3).fit(train, validation)
+    header, arrays = load_model(here / "m").to_arrays()
+    expected_header, expected_arrays = expected.to_arrays()
+    assert header == expected_header
+    assert arrays.keys() == expected_arrays.keys()
+    for name, array in expected_arrays.items():
+        np.testing.assert_array_equal(arrays[name], array)
+
+
+def test_actions_act_on_the_tick_after_them(
+    workshop: Any, robot: Path, configuration: Path
+) -> None:
+    (trajectory,) = read_bags(robot, load_channels(configuration))
+    voltage, angle = workshop.swing(600, 0)
+    np.testing.assert_array_equal(trajectory.actions[:, 0], voltage)
+    np.testing.assert_array_equal(trajectory.observations[:, 0], angle[1:])
+
+
+def test_model_file_says_what_to_read_and_how_good_it_was(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["train", robot, "--config", configuration, "--out", "m", "--model", "linear_arx"]
+    result = json.loads(run(*words, "--split", "0.6,0.2,0.2", "--json").out)
+    assert result["ticks"] == {"train": 360, "validation": 120, "test": 120}
+    model = load_model(here / "m")
+    assert model.kind == "linear_arx"
+    assert model.signature.channels is not None
+    assert model.signature.channels["observation"]["arm"]["topic"] == "/encoder"
+    assert model.signature.observation_units == ("rad",)
+    assert model.signature.action_units == ("V",)
+    errors = model.record.metrics["validation"]
+    assert set(errors) == {"linear_arx", "last_observation"}
+    assert errors == result["validation"]
+    assert errors["linear_arx"]["mse"][0] < errors["last_observation"]["mse"][0]
+
+
+@pytest.mark.parametrize("kind", ["rff_psr", "linear_arx", "last_observation", "mean"])
+def test_same_data_and_seed_give_the_same_bytes(
+    kind: str, run: Run, workshop: Any, robots: list[Path], configuration: Path, here: Path
+) -> None:
+    quick = workshop.quick if kind == "rff_psr" else ("--quiet",)
+    for name in ("first", "second"):
+        words = ["--config", configuration, "--out", name, "--model", kind, "--seed", 7, *quick]
+        assert run("train", *robots, *words).code == 0
+    assert (here / "first").read_bytes() == (here / "second").read_bytes()
+
+
+def test_another_seed_gives_another_model(
+    run: Run, workshop: Any, robot: Path, configuration: Path, here: Path
+) -> None:
+    for seed in (1, 2):
+        run(
+            "train",
+            robot,
+            "--config",
+            configuration,
+            "--out",
+            seed,
+            "--seed",
+            seed,
+            *workshop.quick,
+        )
+    assert (here / "1").read_bytes() != (here / "2").read_bytes()
+
+
+def test_format_of_the_bag_makes_no_difference(
+    run: Run, workshop: Any, configuration: Path, here: Path
+) -> None:
+    words = ["--config", configuration, "--model", "linear_arx", "--quiet"]
+    for storage in ("mcap", "sqlite3"):
+        workshop.write_robot(here / storage / "robot", 300, storage=storage)
+        assert run("train", here / storage / "robot", "--out", f"{storage}.model", *words).code == 0
+    assert (here / "mcap.model").read_bytes() == (here / "sqlite3.model").read_bytes()
+
+
+def test_jackal_in_three_formats_gives_one_model(
+    run: Run, checkout: Path, shared: Path, here: Path
+) -> None:
+    bag = shared / "data" / "jackal" / "jackal.bag"
+    words = ["--config", checkout / "config" / "jackal.yaml", "--model", "linear_arx", "--quiet"]
+    assert run("train", bag, "--out", "ros1.model", *words).code == 0
+    for storage in ("mcap", "sqlite3"):
+        rewrite(bag, here / storage / "jackal", storage)
+        copy = here / storage / "jackal"
+        assert run("train", copy, "--out", f"{storage}.model", *words).code == 0
+    original = (here / "ros1.model").read_bytes()
+    assert (here / "mcap.model").read_bytes() == original
+    assert (here / "sqlite3.model").read_bytes() == original
+
+
+def rewrite(bag: Path, target: Path, storage: Any) -> None:
+    """Copy a ROS 1 bag of messages without time fields of their own into a rosbag2."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with AnyReader([bag]) as reader, BagWriter(target, storage, typestore=store) as writer:
+        for connection in reader.connections:
+            writer.add_topic(connection.topic, connection.msgtype)
+        for connection, time_ns, data in reader.messages():
+            message = reader.deserialize(data, connection.msgtype)
+            writer.write(connection.topic, time_ns, modern(message, store))
+
+
+def modern(message: Any, store: Any) -> Any:
+    """Return a message of ROS 1 with the classes of ROS 2, whose headers count no sequence."""
+    if not hasattr(message, "__msgtype__"):
+        return message
+    kind = store.types[message.__msgtype__]
+    fields = {name: modern(value, store) for name, value in vars(message).items() if name != "seq"}
+    return kind(**{n: v for n, v in fields.items() if n in kind.__dataclass_fields__})
+
+
+def test_validation_bags_steer_and_are_not_trained_on(
+    run: Run, robots: list[Path], configuration: Path, here: Path
+) -> None:
+    words = ["--config", configuration, "--out", "m", "--model", "linear_arx", "--json"]
+    result = json.loads(run("train", robots[0], *words, "--validation", *robots[1:]).out)
+    assert result["ticks"] == {"train": 300, "validation": 600, "test": 0}
+
+
+def test_settings_are_typed_as_yaml_and_stand_in_the_model(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    settings = ["learning.past=5", "rate=25", "max_gap=1e0", "observation.arm.max_age=2.0"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    run("train", robot, "--config", configuration, "--out", "m", "--model", "linear_arx", *words)
+    channels = load_model(here / "m").signature.channels
+    assert channels is not None
+    assert channels["learning"] == {"past": 5}
+    assert channels["observation"]["arm"]["max_age"] == 2.0
+    assert load_model(here / "m").signature.period == 0.04
+
+
+def test_resume_keeps_what_is_done_and_refuses_what_differs(
+    run: Run, robots: list[Path], configuration: Path, here: Path
+) -> None:
+    words = ["--config", configuration, "--out", "m", "--model", "linear_arx", "--resume"]
+    assert run("train", robots[0], *words).code == 0
+    done = (here / "m").stat().st_mtime_ns
+    again = run("train", robots[0], *words)
+    assert (again.code, (here / "m").stat().st_mtime_ns) == (0, done)
+    assert "already trained" in again.out
+    other_option = run("train", robots[0], *words, "--set", "learning.past=3")
+    assert other_option.code == 2
+    assert "past 20, not 3" in other_option.err
+    other_data = run("train", robots[1], *words)
+    assert other_data.code == 2
+    assert "other data" in other_data.err
+    assert (here / "m").stat().st_mtime_ns == done
+
+
+def test_truncated_recording_is_used_as_far_as_it_goes(
+    run: Run, workshop: Any, configuration: Path, here: Path
+) -> None:
+    bag = workshop.write_robot(here / "robot")
+    (storage,) = bag.glob("*.mcap")
+    storage.write_bytes(storage.read_bytes()[: storage.stat().st_size * 3 // 4])
+    words = ["--config", configuration, "--out", "m", "--model", "linear_arx", "--json", "--quiet"]
+    outcome = run("train", bag, *words)
+    assert outcome.code == 0
+    assert 100 < json.loads(outcome.out)["ticks"]["train"] < 600
+    lines = outcome.err.splitlines()
+    assert lines
+    assert all(line.startswith("rffpsr: warning: ") for line in lines)
