@@ -11,7 +11,7 @@ from rffpsr_ros.learning.filtering import filter_step
 from rffpsr_ros.learning.predictor import predict_observation
 from rffpsr_ros.models.guards import SURPRISE_MEMORY, Events
 from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
-from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead, pack, unpack
+from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead, in_order, pack, unpack
 
 
 class RFFPSRState(NamedTuple):
@@ -40,7 +40,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Take the fitted parts."""
         self.signature = signature
         self.record = record
-        self.parts = parts
+        self.parts: Parts = in_order(parts)
         self._past = max(parts.frame.past, parts.history.past)
 
     @property

@@ -90,14 +90,19 @@ def _guards(train: Followed, validation: Followed, warm_up: int) -> Guards:
     norms = np.concatenate(
         [np.linalg.norm(states, axis=1) for states in [*train.states, *validation.states]]
     )
-    held_out = np.concatenate(validation.errors)
+    held_out = np.concatenate([_settled(error, warm_up) for error in validation.errors])
     scale = np.sqrt(np.nanmean(held_out**2, axis=0))
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
     innovations = [
-        np.nanmean((error / scale) ** 2, axis=1)[warm_up:]
+        np.nanmean((_settled(error, warm_up) / scale) ** 2, axis=1)
         for error in [*train.errors, *validation.errors]
     ]
     return learn_guards(norms, innovations, scale)
+
+
+def _settled(errors: Array, warm_up: int) -> Array:
+    """Return a run's errors without its first ticks, unless they are all there is."""
+    return errors[warm_up:] if len(errors) > warm_up else errors
 
 
 def _standard_limits(prepared: Prepared, margin: float) -> tuple[Array, Array, Array, Array]:

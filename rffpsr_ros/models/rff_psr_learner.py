@@ -79,7 +79,8 @@ class RFFPSR:
     @classmethod
     def from_mapping(cls, learning: Mapping[str, Any]) -> RFFPSR:
         """Return a learner with the options that stand under ``learning`` in a configuration."""
-        check_names(learning, RFFPSROptions.names(), "key learning.")
+        known = tuple(f"learning.{name}" for name in RFFPSROptions.names())
+        check_names({f"learning.{name}": value for name, value in learning.items()}, known, "key")
         return cls(**learning)
 
     def fit(

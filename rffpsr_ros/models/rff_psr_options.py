@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints
+
+import numpy as np
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.stage_one import ConditioningForm
@@ -149,9 +150,13 @@ def _check_type(name: str, value: Any, hint: Any) -> None:
         return
     whole = hint is int or int in choices
     kinds: tuple[type, ...] = (int,) if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not math.isfinite(float(value)):
+    if not _is_finite_number(value, kinds):
         kind = "a whole number" if whole else "a number"
         raise InputError(f"option '{name}' is {value!r}; it must be {kind}")
+
+
+def _is_finite_number(value: Any, kinds: tuple[type, ...]) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
 def _require(name: str, value: Any, holds: Any, words: str) -> None:

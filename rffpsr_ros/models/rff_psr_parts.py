@@ -40,6 +40,19 @@ class Parts(NamedTuple):
     head: WindowHead | None
 
 
+def in_order(value: Any) -> Any:
+    """Return parts whose arrays all lie in C order, as a model file's do.
+
+    Products of matrices round differently by memory order; so a model computes the same bits
+    before it was saved and after it was loaded.
+    """
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value)
+    if isinstance(value, tuple):
+        return type(value)(*(in_order(item) for item in value))
+    return value
+
+
 def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays of fitted parts."""
     frame, conditioning = parts.frame, parts.frame.conditioning
