@@ -36,7 +36,7 @@ def numeric_fields(message: Any) -> Iterator[str]:
 def _of_message(message: Any, prefix: str, depth: int) -> Iterator[str]:
     names = _element_names(message)
     for name in fields_of(message):
-        if name == "header" or name.startswith("__") or "covariance" in name:
+        if name == "header" or "covariance" in name:
             continue
         value, path = getattr(message, name, None), prefix + name
         if is_number(value):

@@ -34,7 +34,8 @@ def fields_of(message: Any) -> list[str]:
     if hasattr(message, "get_fields_and_field_types"):
         return list(message.get_fields_and_field_types())
     if dataclasses.is_dataclass(message):
-        return [field.name for field in dataclasses.fields(message)]
+        names = [field.name for field in dataclasses.fields(message)]
+        return [name for name in names if not name.startswith("__")]  # rosbags keeps the type there
     return list(vars(message)) if hasattr(message, "__dict__") else []
 
 
