@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ def khatri_rao(left: Array, right: Array) -> Array:
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
+@lru_cache(maxsize=64)
 def symmetric_half(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return row and column indices of the upper triangle of a (size, size) matrix."""
     return np.triu_indices(size)
@@ -33,11 +35,16 @@ def symmetric_products(vectors: Array) -> Array:
 
 def unpack_symmetric(half: Array, size: int) -> Array:
     """Return the symmetric matrices (..., size, size) with the given upper triangles."""
+    return half[..., _places_in_half(size)]
+
+
+@lru_cache(maxsize=64)
+def _places_in_half(size: int) -> NDArray[np.intp]:
+    """Return where each entry of a (size, size) matrix stands in its upper triangle."""
     rows, columns = symmetric_half(size)
-    matrices = np.empty((*half.shape[:-1], size, size), dtype=half.dtype)
-    matrices[..., rows, columns] = half
-    matrices[..., columns, rows] = half
-    return matrices
+    places = np.empty((size, size), np.intp)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return places
 
 
 def unpack(columns: Array, size: int) -> Array:

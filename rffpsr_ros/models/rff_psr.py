@@ -131,7 +131,10 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         )
         missing = np.isnan(seen)
         outside = ~missing & (self._limit_observation(seen) != seen)
-        counts = np.stack([missing.any(1), outside.any(1), (limited_action != acted).any(1)], 1)
+        counts = state.events.copy()
+        counts[:, 0] += missing.any(1)
+        counts[:, 1] += outside.any(1)
+        counts[:, 2] += (limited_action != acted).any(1)
         following = RFFPSRState(
             belief,
             self._append(state.observations, taken, state.age),
@@ -139,7 +142,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             state.age + 1,
             state.calm + 1,
             surprise,
-            state.events + np.pad(counts, ((0, 0), (0, 3))),
+            counts,
         )
         return self._guard(following)
 
@@ -173,12 +176,13 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             self._belief_from_past(state),
             self.parts.weights.initial,
         )
-        reasons = np.pad(np.stack(verdict, 1), ((0, 0), (3, 0)))
+        counts = state.events.copy()
+        counts[:, 3:] += np.stack(verdict, axis=1)
         return state._replace(
             belief=np.where(rebuild[:, None], fresh, state.belief),
             calm=np.where(rebuild, 0, state.calm),
             surprise=np.where(rebuild, 1.0, state.surprise),
-            events=state.events + reasons,
+            events=counts,
         )
 
     def _belief_from_past(self, state: RFFPSRState) -> Array:
