@@ -17,6 +17,10 @@ Refinement = Literal["rollout", "window", "none"]
 Forecast = Literal["rollout", "window"]
 
 
+MOST = 1_000_000
+"""No count is larger: more would be a slip, and would fill any memory."""
+
+
 @dataclass(frozen=True)
 class RFFPSROptions:
     """Options of `RFFPSR`; ``None`` means: decided from the data.
@@ -103,6 +107,7 @@ class RFFPSROptions:
             _check_type(name, getattr(self, name), hint)
         for name in _AT_LEAST_ONE:
             _require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
+            _require(name, getattr(self, name), lambda v: v <= MOST, f"at most {MOST}")
         for name in _AT_LEAST_ZERO:
             _require(name, getattr(self, name), lambda v: v >= 0, "at least 0")
         for name in _POSITIVE:
@@ -156,7 +161,11 @@ def _check_type(name: str, value: Any, hint: Any) -> None:
 
 
 def _is_finite_number(value: Any, kinds: tuple[type, ...]) -> bool:
-    return isinstance(value, kinds) and not isinstance(value, bool) and bool(np.isfinite(value))
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) < 2**63
+    return float in kinds and isinstance(value, float) and bool(np.isfinite(value))
 
 
 def _require(name: str, value: Any, holds: Any, words: str) -> None:
