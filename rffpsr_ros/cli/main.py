@@ -63,6 +63,9 @@ def guarded(job: Callable[[], int | None]) -> int:
         except InputError as fault:
             complain(str(fault))
             return FAULT_OF_INPUT
+        except MemoryError as fault:
+            complain(f"there is not enough memory ({fault}); lower learning.features or rank")
+            return FAULT_OF_INPUT
         except KeyboardInterrupt:
             complain("interrupted")
             return INTERRUPTED

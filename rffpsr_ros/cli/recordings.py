@@ -61,8 +61,8 @@ def read_recordings(
     InputError
         If a bag cannot be read or does not have what the configuration asks for.
     """
-    progress(stage, 0.0)
     bags = find_bags(paths)
+    progress(stage, 0.0)
     report = ReadReport()
     trajectories = []
     for trajectory in iterate_trajectories(
