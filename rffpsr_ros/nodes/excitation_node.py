@@ -21,7 +21,7 @@ from rffpsr_ros.nodes.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.command_writer import CommandWriter
 from rffpsr_ros.nodes.diagnostics import Complaints
 from rffpsr_ros.nodes.excitation_policy import limits, make_policy
-from rffpsr_ros.nodes.parameters import declare, misspelt
+from rffpsr_ros.nodes.parameters import declare, given_parameters, misspelt
 from rffpsr_ros.nodes.receive_times import ReceiveTimes
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.simulation_parameters import EXCITATION
@@ -43,7 +43,7 @@ class ExcitationNode(Node):
     def __init__(self) -> None:
         super().__init__(NAME)
         declare(self, EXCITATION)
-        for sentence in misspelt(self._parameter_overrides, [p.name for p in EXCITATION]):
+        for sentence in misspelt(given_parameters(self), [p.name for p in EXCITATION]):
             self.get_logger().warning(sentence)
         self._configuration = channels_given_to(self)
         self._complaints = Complaints(self.get_logger())

@@ -17,7 +17,6 @@ from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follower import (
@@ -38,11 +37,12 @@ from rffpsr_ros.nodes.filter_report import (
 )
 from rffpsr_ros.nodes.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.model_source import ModelSource, ServedModel
-from rffpsr_ros.nodes.parameters import FILTER, declare, misspelt, refusal
+from rffpsr_ros.nodes.parameters import FILTER, declare, given_parameters, misspelt, refusal
 from rffpsr_ros.nodes.receive_times import ReceiveTimes
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs, sensor_profile
+from rffpsr_ros.nodes.trigger_services import offer
 
 NAME = "rffpsr_filter"
 HOUSEKEEPING_SECONDS = 0.4
@@ -72,8 +72,7 @@ class FilterNode(LifecycleNode):
         self._rounds = 0
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/reload", self._on_reload)
+        offer(self, {"reset": self._on_reset, "reload": self._on_reload})
         self.create_subscription(Float64MultiArray, "~/planned_actions", self._on_plan, 10)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._on_parameters_set)
@@ -84,7 +83,7 @@ class FilterNode(LifecycleNode):
             ),
             post_callback=self._on_time_jump,
         )
-        for sentence in misspelt(self._parameter_overrides, [p.name for p in FILTER]):
+        for sentence in misspelt(given_parameters(self), [one.name for one in FILTER]):
             self.get_logger().warning(sentence)
 
     # Lifecycle. Exceptions in these callbacks would vanish without a trace.
@@ -211,27 +210,25 @@ class FilterNode(LifecycleNode):
 
     # What others ask for
 
-    def _on_reset(self, request: Any, response: Any) -> Any:
+    def _on_reset(self) -> str:
         if self._follower is None:
-            response.success, response.message = False, "there is no model yet"
-            return response
+            raise InputError("there is no model yet")
         self._reset("asked for by a service call", self._value("start"))
-        response.success = True
-        response.message = "the belief begins anew with the next samples"
-        return response
+        return "the belief begins anew with the next samples"
 
-    def _on_reload(self, request: Any, response: Any) -> Any:
+    def _on_reload(self) -> str:
         if self._follower is None:
-            response.success = self._start()
-            response.message = "serving" if response.success else "no model can be served; see log"
-            return response
-        try:
-            self._serve(self._source.load())
-            response.success, response.message = True, f"serving {self._served.path}"  # type: ignore[union-attr]
-        except InputError as problem:
-            response.success, response.message = False, f"{problem}; the old model stays in service"
-            self.get_logger().error(response.message)
-        return response
+            if not self._start():
+                raise InputError("no model can be served; see the log")
+        else:
+            try:
+                self._serve(self._source.load())
+            except InputError as problem:
+                sentence = f"{problem}; the old model stays in service"
+                self.get_logger().error(sentence)
+                raise InputError(sentence) from None
+        assert self._served is not None
+        return f"serving {self._served.path}"
 
     def _on_plan(self, message: Any) -> None:
         follower = self._follower

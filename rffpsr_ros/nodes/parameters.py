@@ -169,7 +169,7 @@ LEARNER: tuple[Parameter, ...] = (
         1e9,
         fixed=False,
     ),
-    QUEUE_DEPTH,
+    Parameter("queue_depth", 5000, "Messages of a topic that may wait to be recorded.", 1, 100_000),
     EXECUTOR,
 )
 
@@ -206,6 +206,11 @@ def declare(node: Any, table: Iterable[Parameter]) -> None:
             raise InputError(_wrong_value(parameter, str(problem))) from None
         if parameter.choices and value not in parameter.choices:
             raise InputError(f"parameter '{parameter.name}' is {value!r}; {_right(parameter)}")
+
+
+def given_parameters(node: Any) -> dict[str, Any]:
+    """Return the values that a node was started with, by name, declared or not."""
+    return {name: one.value for name, one in node._parameter_overrides.items()}
 
 
 def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:

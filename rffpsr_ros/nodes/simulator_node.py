@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.diagnostics import Complaints
 from rffpsr_ros.nodes.message_classes import make, message_class
-from rffpsr_ros.nodes.parameters import declare, misspelt
+from rffpsr_ros.nodes.parameters import declare, given_parameters, misspelt
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.simulated_topics import ROBOTS, CommandTopic
 from rffpsr_ros.nodes.simulation_parameters import SIMULATOR
@@ -37,7 +37,7 @@ class SimulatorNode(Node):
     def __init__(self) -> None:
         super().__init__(NAME)
         declare(self, SIMULATOR)
-        for sentence in misspelt(self._parameter_overrides, [p.name for p in SIMULATOR]):
+        for sentence in misspelt(given_parameters(self), [p.name for p in SIMULATOR]):
             self.get_logger().warning(sentence)
         self._robot = ROBOTS[self._value("system")]()
         self._speed = self._value("speed")

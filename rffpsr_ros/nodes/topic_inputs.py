@@ -125,7 +125,7 @@ class TopicInput:
             ),
         )
 
-    def weaker_than(self, profile: QoSProfile) -> bool:
+    def asks_other_than(self, profile: QoSProfile) -> bool:
         """Tell whether the present subscription asks for something else than a profile does."""
         mine = self._profile
         return mine is None or (mine.reliability, mine.durability) != (

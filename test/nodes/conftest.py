@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,10 @@ def wait_until(condition: Callable[[], Any], what: str, between: Callable[[], No
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         between()
     return value
+
+
+def _is_heard(publisher: Any, listeners: int) -> bool:
+    return int(publisher.get_subscription_count()) >= listeners
 
 
 class NodeProcess:
@@ -135,15 +140,40 @@ class Peer:
         """Take one thing that came, if any comes soon."""
         self.executor.spin_once(timeout_sec=0.02)
 
+    def wait(self, seconds: float) -> None:
+        """Let the robot's own time pass."""
+        deadline = time.monotonic() + seconds
+        self.executor.spin_once(timeout_sec=0)
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=min(seconds, 0.005))
+
+    def settle(self) -> None:
+        """Wait until reliable listeners have acknowledged all that was published, and taken it."""
+        from rclpy.duration import Duration
+
+        for publisher in self._publishers.values():
+            assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
+        self.wait(0.3)
+
+    def set_parameter(self, node: str, name: str, value: float) -> bool:
+        """Set a parameter of a node; return whether it was accepted."""
+        from rcl_interfaces.msg import Parameter, ParameterValue
+        from rcl_interfaces.srv import SetParameters
+
+        changed = Parameter(name=name, value=ParameterValue(type=3, double_value=value))
+        request = SetParameters.Request(parameters=[changed])
+        answer = self.call(f"{node}/set_parameters", SetParameters, request)
+        return bool(answer.results[0].successful)
+
     def until(self, condition: Callable[[], Any], what: str) -> Any:
         """Spin until a condition holds, and return its value."""
         return wait_until(condition, what, self.spin)
 
-    def matched(self, *topics: str) -> None:
-        """Wait until someone listens to each topic that is published here."""
+    def matched(self, *topics: str, listeners: int = 1) -> None:
+        """Wait until so many listen to each topic that is published here."""
         for topic in topics:
-            publisher = self._publishers[topic]
-            self.until(publisher.get_subscription_count, f"a listener to {topic}")
+            enough = partial(_is_heard, self._publishers[topic], listeners)
+            self.until(enough, f"a listener to {topic}")
 
     def heard(self, topic: str) -> None:
         """Wait until someone publishes a topic."""
@@ -204,6 +234,11 @@ class Ros:
         self.nodes.append(node)
         return node
 
+    def renew_peer(self) -> None:
+        """Begin a new peer: to an old one, a killed node seems to live on for a while."""
+        self.peer.close()
+        self.peer = Peer(self.domain)
+
     def close(self) -> None:
         """End everything that still runs."""
         for node in self.nodes:
@@ -228,19 +263,18 @@ def ros_environment() -> Iterator[None]:
 def ros(ros_environment: None, tmp_path: Path) -> Iterator[Ros]:
     """Return a domain that no other test of this machine uses at the same time."""
     for domain in DOMAINS:
-        lock = open(Path(tempfile.gettempdir()) / f"rffpsr_test_domain_{domain}.lock", "a")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            continue
-        ros = Ros(domain, tmp_path)
-        try:
-            yield ros
-        finally:
-            ros.close()
-            lock.close()
-        return
+        path = Path(tempfile.gettempdir()) / f"rffpsr_test_domain_{domain}.lock"
+        with path.open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            ros = Ros(domain, tmp_path)
+            try:
+                yield ros
+            finally:
+                ros.close()
+            return
     pytest.fail("every ROS domain is in use")
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rffpsr_ros.models.storage import load_model
-
-if TYPE_CHECKING:
-    from conftest import Ros
 
 PERIOD_NS = 50_000_000
 START_NS = 1_000_000_000_000
@@ -29,7 +26,7 @@ def _ns(stamp: Any) -> int:
 
 
 def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
-    ros: Ros, synthetic_model: Path
+    ros: Any, synthetic_model: Path
 ) -> None:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray

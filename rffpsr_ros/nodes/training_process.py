@@ -1,0 +1,95 @@
+"""Training in a process of its own: a request on standard input, progress as JSON lines on output.
+
+The request is one JSON line: ``channels`` (the configuration), ``bags`` and ``out`` (the model
+file). Standard input stays open as long as the parent lives and wants the model; when it closes,
+or on SIGTERM, this process ends and leaves no file behind. It imports no ROS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rffpsr_ros.cli.learners import fit, learner_of
+from rffpsr_ros.cli.recordings import read_recordings
+from rffpsr_ros.cli.train import sign
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.live_error import training_error
+from rffpsr_ros.models.storage import save_model
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+KIND = "rff_psr"
+NICENESS = 10
+"""How far training stands back behind what the robot needs."""
+
+
+def main() -> int:
+    """Train as asked on standard input; return 0 if a model was written."""
+    request = json.loads(sys.stdin.readline())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    threading.Thread(target=_watch_parent, daemon=True).start()
+    with suppress(OSError):
+        os.nice(NICENESS)
+    try:
+        result = train(request)
+    except InputError as problem:
+        _tell({"error": str(problem)})
+        return 2
+    _tell(result)
+    return 0
+
+
+def train(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the bags, learn, write the model; return where it is and how good.
+
+    Raises
+    ------
+    InputError
+        If the bags do not give a model.
+    """
+    configuration = ChannelConfiguration.from_mapping(request["channels"])
+    learner = learner_of(KIND, configuration.learning)
+    reading = argparse.Namespace(ros_distro=None, msg_path=())
+    recordings = read_recordings(request["bags"], configuration, reading, _progress)
+    model = fit(learner, recordings.trajectories, None, _progress)
+    sign(model, configuration, recordings)
+    target = Path(request["out"])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    save_model(model, target)
+    error = training_error(model)
+    mean_squares = [] if error is None else error.mean(axis=1).tolist()
+    return {"model": str(target), "trained_on": recordings.describe(), "mse": mean_squares}
+
+
+def _progress(stage: str, fraction: float) -> None:
+    _tell({"stage": stage, "fraction": fraction})
+
+
+def _tell(entry: Mapping[str, Any]) -> None:
+    print(json.dumps(entry), flush=True)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _watch_parent() -> None:
+    """End this process once nobody holds the other end of standard input any more."""
+    # Not sys.stdin: its lock, held by a waiting thread, would stop the interpreter's end.
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
