@@ -46,7 +46,8 @@ class LiveSimulation:
         self, system: System, start_ns: int, seed: int = 0, noise: ArrayLike = 0.0
     ) -> None:
         deviation = np.atleast_1d(np.asarray(noise, dtype=np.float64))
-        if deviation.shape not in ((1,), (len(system.observation_names),)) or deviation.min() < 0:
+        fits = deviation.shape in ((1,), (len(system.observation_names),))
+        if not (fits and (deviation >= 0).all()):
             raise InputError(
                 f"noise is {deviation.tolist()}; it must be one standard deviation, or one for"
                 f" each of {', '.join(system.observation_names)}, none of them negative"
@@ -56,8 +57,9 @@ class LiveSimulation:
         self._period_ns = period_ns(system)
         self._start_ns = start_ns
         self._ticks = 0
-        self._generator = np.random.default_rng(seed)
-        self._state = system.initial_state(self._generator)
+        self._starts = np.random.default_rng([seed, 0])
+        self._disturbances = np.random.default_rng([seed, 1])
+        self._state = system.initial_state(self._starts)
         self._action = np.zeros(len(system.action_names))
         self._commands: deque[tuple[int, slice, Array]] = deque()
 
@@ -78,7 +80,7 @@ class LiveSimulation:
     def look(self) -> Array:
         """Return what is seen now (d_o,), with noise."""
         seen = self._system.observe(self._state)
-        return np.asarray(seen + self._noise * self._generator.standard_normal(seen.shape))
+        return np.asarray(seen + self._noise * self._disturbances.standard_normal(seen.shape))
 
     def command(self, stamp_ns: int, columns: slice, values: Array) -> None:
         """Take a command for some of the actions; commands come in the order of their stamps."""
@@ -93,10 +95,8 @@ class LiveSimulation:
         self._ticks += 1
 
     def restart(self) -> None:
-        """Put the system back to an episode's start, at rest; time goes on."""
-        self._state = self._system.initial_state(self._generator)
-        self._action[:] = 0
-        self._commands.clear()
+        """Put the system back to an episode's start; time goes on, and so does the command."""
+        self._state = self._system.initial_state(self._starts)
 
     def skip(self, now_ns: int) -> None:
         """Let the next tick start now: time passed in which nothing moved."""
