@@ -30,26 +30,22 @@ class TopicTimes:
 
 def why_no_ticks(path: Path, sampler: Sampler, times: Mapping[str, TopicTimes]) -> str:
     """Return the most likely reason why a bag gave not a single tick."""
-    needed = {
-        channel.topic for channel in sampler.configuration.channels if channel.initial is None
-    }
+    configuration = sampler.configuration
+    needed = {channel.topic for channel in configuration.channels if channel.initial is None}
     silent = sorted(topic for topic in needed if times[topic].count == 0)
     if silent:
         return f"bag {path} has no message on {' and '.join(silent)}"
-    heard = {topic: times[topic] for topic in needed if times[topic].count}
-    latest = max(heard, key=lambda topic: heard[topic].first_ns)
-    earliest = min(heard, key=lambda topic: heard[topic].last_ns)
-    apart = heard[latest].first_ns - heard[earliest].last_ns
+    # A command before the first observation is in force on it; one after the last comes too late.
+    ends = {channel.topic: times[channel.topic].last_ns for channel in configuration.observations}
+    earliest = min(ends, key=lambda topic: ends[topic])
+    latest = max(needed, key=lambda topic: times[topic].first_ns)
+    apart = times[latest].first_ns - ends[earliest]
     if apart > 0:
         seconds = apart / 1e9
-        hint = (
-            "; their clocks differ, try 'stamps: receive' in the configuration"
-            if seconds > 3600
-            else ""
-        )
+        years = "; their clocks differ, try 'stamps: receive' in the configuration"
         return (
             f"{earliest} and {latest} do not overlap in time in bag {path}: the first ends"
-            f" {seconds:.6g} s before the second begins{hint}"
+            f" {seconds:.6g} s before the second begins{years if seconds > 3600 else ''}"
         )
     waiting = sampler.waiting_for
     if waiting:
@@ -57,8 +53,8 @@ def why_no_ticks(path: Path, sampler: Sampler, times: Mapping[str, TopicTimes]) 
             f"bag {path} gives no values for channel '{waiting[0].name}' ({waiting[0].topic}):"
             " its fields are empty in every message"
         )
-    pace = sampler.configuration.observations[0]
+    pace = configuration.observations[0]
     return (
         f"bag {path} is too short for a single tick: {pace.topic} has"
-        f" {times[pace.topic].count} messages and a tick takes {sampler.configuration.period:g} s"
+        f" {times[pace.topic].count} messages and a tick takes {configuration.period:g} s"
     )

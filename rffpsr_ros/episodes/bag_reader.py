@@ -72,6 +72,8 @@ class BagSampler:
             self._source.close()
             raise
         self.topic_types = {name: topic.type for name, topic in self._topics.items()}
+        self._pace_topic = configuration.observations[0].topic
+        self._paced_at_last_end = 0
         self._readers: dict[str, TopicReader] = {
             topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
             for name, topic in self._topics.items()
@@ -107,11 +109,14 @@ class BagSampler:
             times[reader.name].add(stamp_ns)
             events = feed(reader.name, stamp_ns, message)
             if events:
+                if isinstance(events[-1], SegmentEnd):
+                    self._paced_at_last_end = times[self._pace_topic].count
                 yield from self._noted(events)
+        stuck = self._stuck(times)
         yield from self._noted(self.sampler.end_segment("the bag ended"))
         report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
         report.undecodable = sum(reader.undecodable for reader in readers.values())
-        report.losses = self._source.losses
+        report.losses = self._source.losses + stuck
         report.topic_types = self.topic_types
         report.observation_units = self.sampler.observation_units
         report.action_units = self.sampler.action_units
@@ -123,6 +128,18 @@ class BagSampler:
                 )
         if report.ticks == 0:
             raise InputError(why_no_ticks(self.path, self.sampler, times))
+
+    def _stuck(self, times: dict[str, TopicTimes]) -> list[str]:
+        """Return a sentence if the end of the bag gave no ticks although messages came."""
+        if self.sampler.running or not self.report.segment_ends:
+            return []
+        unused = times[self._pace_topic].count - self._paced_at_last_end
+        if unused < 3:
+            return []
+        return [
+            f"nothing after the last segment could be used ({unused} messages of the pace channel):"
+            f" {self.report.segment_ends[-1].reason}, and then not every channel had a value"
+        ]
 
     def _noted(self, events: list[Event]) -> list[Event]:
         for event in events:

@@ -78,7 +78,16 @@ class MessageTypes:
         for topic in topics:
             if topic.type not in known:
                 raise InputError(self._unknown(topic, bag))
-        return _store(known)
+        store = _store(known)
+        for topic in topics:
+            try:
+                store.get_msgdef(topic.type)
+            except KeyError as missing:
+                raise InputError(
+                    f"{topic.type} in {bag} refers to a type that is not defined, {missing}; give"
+                    " the folder with its .msg file by --msg-path"
+                ) from None
+        return store
 
     def _fallback(self, ros_distro: str | None) -> dict[str, Any]:
         distro = self._distro or ros_distro

@@ -18,9 +18,10 @@ from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 from rffpsr_ros.episodes.bag_source import NO_DEFINITION, BagTopic, RawMessage
 
 MAGIC = b"SQLite format 3\0"
-_BATCH = 256
-_HOPELESS = 64
-"""Consecutive unreadable batches after which nothing more is expected."""
+_FIRST_LEAP = 32
+"""Rows skipped where one is unreadable; twice as many at each further try."""
+_HOPELESS = 24
+"""Tries after which nothing more is expected."""
 _FORMATS = {"ros2msg": MessageDefinitionFormat.MSG, "ros2idl": MessageDefinitionFormat.IDL}
 
 
@@ -58,25 +59,19 @@ class Sqlite3Scan:
     def messages(self, topics: Collection[str]) -> Iterator[RawMessage]:
         """Yield the messages of these topics in the order in which they were written."""
         chosen = {number: name for number, name in self._names.items() if name in topics}
-        last, skipped, failures = 0, 0, 0
+        last, failures, damaged = 0, 0, False
         while failures < _HOPELESS:
             try:
-                rows = self._batch(last, bounded=failures > 0)
-            except sqlite3.DatabaseError:
-                failures += 1
-                last += _BATCH
-                continue
-            if failures and rows:
-                skipped += failures
-                failures = 0
-            if not rows and not failures:
+                for row, number, time, data in self._rows_after(last):
+                    last, failures = row, 0
+                    if number in chosen:
+                        yield RawMessage(chosen[number], int(time), bytes(data))
                 break
-            for _, number, time, data in rows:
-                if number in chosen:
-                    yield RawMessage(chosen[number], int(time), bytes(data))
-            last = rows[-1][0] if rows else last + _BATCH
-            failures += not rows
-        if skipped or failures:
+            except sqlite3.DatabaseError:
+                damaged = True
+                last += _FIRST_LEAP << failures
+                failures += 1
+        if damaged:
             self.losses.append(
                 f"pages of {self.path.name} are missing or damaged; what they held is lost"
             )
@@ -87,14 +82,10 @@ class Sqlite3Scan:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def _batch(self, last: int, bounded: bool) -> list[tuple[int, int, int, bytes]]:
-        """Return the next rows after an id; within one batch of ids if pages are missing."""
-        end = last + _BATCH if bounded else 2**62
+    def _rows_after(self, last: int) -> Iterator[tuple[int, int, int, bytes]]:
         return self._database.execute(
-            "SELECT id, topic_id, timestamp, data FROM messages"
-            " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-            (last, end, _BATCH),
-        ).fetchall()
+            "SELECT id, topic_id, timestamp, data FROM messages WHERE id > ? ORDER BY id", (last,)
+        )
 
     def _definitions(self) -> dict[str, MessageDefinition]:
         try:
@@ -113,7 +104,10 @@ class Sqlite3Scan:
         """Open for reading, with the write-ahead log; from a copy if the folder is read-only."""
         log = self.path.with_name(self.path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
-            return _connect(self.path, "immutable=1")
+            database = _connect(self.path, "immutable=1")
+            # Else SQLite refuses any file that is shorter than it says.
+            database.execute("PRAGMA writable_schema=ON")
+            return database
         try:
             database = _connect(self.path, "mode=ro")
             database.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -72,9 +72,7 @@ class ChannelTracks:
         self.companions = [
             line for line in self.lines.values() if line.observed and line is not self.pace
         ]
-        self._observation_lines = [
-            self.lines[channel.topic] for channel in configuration.observations
-        ]
+        self._observed = [(track, self.lines[track.channel.topic]) for track in self._observations]
 
     def _all(self) -> Iterator[ObservationTrack | ActionTrack]:
         yield from self._observations
@@ -109,7 +107,7 @@ class ChannelTracks:
                 track.newest_by(
                     stamp_ns if line is self.pace or line.coincides else stamp_ns - 1, stamp_ns
                 )
-                for track, line in zip(self._observations, self._observation_lines, strict=True)
+                for track, line in self._observed
             ]
         )
 
@@ -118,7 +116,7 @@ class ChannelTracks:
         return _joined(
             [
                 track.missing if line is self.pace else track.newest_by(stamp_ns - 1, stamp_ns)
-                for track, line in zip(self._observations, self._observation_lines, strict=True)
+                for track, line in self._observed
             ]
         )
 

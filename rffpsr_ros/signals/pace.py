@@ -18,38 +18,48 @@ class PaceInterval:
     most, and not at all if it is far longer than all others. Jitter of 20 % leaves it within 14 %
     from the third interval on; before that, a sensor that might run at the tick rate is taken to
     do so.
+
+    Attributes
+    ----------
+    half_ns
+        Half the interval, at most half a tick.
     """
 
     def __init__(self, period_ns: int) -> None:
-        self._period_ns = period_ns
+        self._longest_ns = 2 * period_ns
+        self._half_period_ns = period_ns // 2
         self._recent: deque[int] = deque(maxlen=INTERVALS_REMEMBERED)
         self._sum = 0
+        self._since_outlier = INTERVALS_REMEMBERED
+        self.half_ns = self._half_period_ns
 
     def add(self, interval_ns: int) -> None:
         """Take note of the time between two samples."""
         recent = self._recent
+        if interval_ns > self._longest_ns:
+            interval_ns = self._longest_ns
         if len(recent) == INTERVALS_REMEMBERED:
             self._sum -= recent[0]
-        interval_ns = min(interval_ns, 2 * self._period_ns)
         recent.append(interval_ns)
-        self._sum += interval_ns
+        self._sum = total = self._sum + interval_ns
+        count = len(recent)
+        # An interval that is not even longer than twice the mean is no outlier.
+        if interval_ns * count > 2 * total or count < INTERVALS_REMEMBERED:
+            self._since_outlier = 0
+        if self._since_outlier < INTERVALS_REMEMBERED:
+            self._since_outlier += 1
+            total, count = self._without_outlier(total, count)
+        half_ns = total // (2 * count)
+        if half_ns > self._half_period_ns or (count < 3 and 2 * half_ns >= self._half_period_ns):
+            half_ns = self._half_period_ns
+        self.half_ns = half_ns
 
-    @property
-    def half_ns(self) -> int:
-        """Half the interval, at most half a tick."""
-        count = len(self._recent)
-        half_period = self._period_ns // 2
-        if count == 0:
-            return half_period
-        total = self._sum
+    def _without_outlier(self, total: int, count: int) -> tuple[int, int]:
         if count > 3:
             longest = max(self._recent)
             if 2 * longest * (count - 1) > 5 * (total - longest):
-                total, count = total - longest, count - 1
-        half = total // (2 * count)
-        if half >= half_period or (count < 3 and 2 * half >= half_period):
-            return half_period
-        return half
+                return total - longest, count - 1
+        return total, count
 
 
 class Grid:

@@ -151,7 +151,7 @@ class Sampler:
             events += self._lead(stamp_ns, previous_ns)
         elif stamp_ns == self._anchor_ns:
             line.coincides = True
-        elif stamp_ns == self._pending_ns and not self._awaits():
+        elif stamp_ns == self._pending_ns and not self._awaits(stamp_ns):
             events += self._close_pending()
         return events
 
@@ -184,10 +184,13 @@ class Sampler:
             self._set_anchor(stamp_ns)
             return []
         assert self._grid is not None
-        if self._grid.closed_by(stamp_ns, self._interval.half_ns) < self._tick:
+        last = self._grid.closed_by(stamp_ns, self._interval.half_ns)
+        if last < self._tick:
             return []
-        self._pending_ns = stamp_ns
-        return [] if self._awaits() else self._close_pending()
+        if self._tracks.companions and self._awaits(stamp_ns):
+            self._pending_ns = stamp_ns
+            return []
+        return self._close(stamp_ns, last)
 
     def _start(self) -> bool:
         """Start the grid at the last pace sample, if by then every channel had something."""
@@ -199,22 +202,24 @@ class Sampler:
         self._missing_run = 0
         return True
 
-    def _awaits(self) -> bool:
-        """Tell whether a sample with the stamp of the pending pace sample is still to come."""
-        pending_ns = self._pending_ns
+    def _awaits(self, stamp_ns: int) -> bool:
+        """Tell whether a sample with the stamp of a closing pace sample is still to come."""
         return any(
-            line.coincides and line.last_ns != pending_ns
+            line.coincides and (line.last_ns is None or line.last_ns < stamp_ns)
             for line in self._tracks.companions
-            if pending_ns is not None and (line.last_ns is None or line.last_ns <= pending_ns)
         )
 
     def _close_pending(self) -> list[Event]:
-        """Close every tick that the pending pace sample reaches; all but the last were missed."""
+        """Close what the pace sample reaches that waited for its companions."""
         assert self._grid is not None
         assert self._pending_ns is not None
-        grid, stamp_ns, self._pending_ns = self._grid, self._pending_ns, None
-        half_ns = self._interval.half_ns
-        last = grid.closed_by(stamp_ns, half_ns)
+        stamp_ns, self._pending_ns = self._pending_ns, None
+        return self._close(stamp_ns, self._grid.closed_by(stamp_ns, self._interval.half_ns))
+
+    def _close(self, stamp_ns: int, last: int) -> list[Event]:
+        """Close the ticks up to one with a pace sample; all but the last were missed."""
+        assert self._grid is not None
+        grid = self._grid
         events: list[Event] = []
         if last - self._tick > self._most_missing:
             silence = (stamp_ns - grid.start(self._tick)) / 1e9
@@ -224,7 +229,7 @@ class Sampler:
         if self._grid is not None:
             row = self._tracks.observation_with(stamp_ns)
             events += self._emit(grid, stamp_ns, row, False)
-            grid.follow(last, stamp_ns, half_ns)
+            grid.follow(last, stamp_ns, self._interval.half_ns)
         self._set_anchor(stamp_ns)
         return events
 

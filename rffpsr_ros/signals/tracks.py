@@ -205,14 +205,14 @@ class ActionTrack(Track):
         self.heard_ns = None
 
     def _latest(self, due: list[tuple[int, Sample | Vector]]) -> Vector | None:
-        values = self.missing
+        """Return the newest value of every column; None if one never had any."""
+        values: Vector | None = None
         for _, command in reversed(due):
-            newer = self.values_of(command) if isinstance(command, Sample) else command
-            if all_finite(newer) and np.isnan(values).all():
-                return newer
-            values = np.where(np.isfinite(values), values, newer)
+            older = self.values_of(command) if isinstance(command, Sample) else command
+            values = older if values is None else np.where(np.isfinite(values), values, older)
             if all_finite(values):
                 return values
+        assert values is not None
         before = self.initial_values() if self._held is None else self._held
         if before is not None:
             values = np.where(np.isfinite(values), values, before)
