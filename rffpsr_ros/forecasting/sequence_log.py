@@ -37,6 +37,8 @@ class SequenceLog:
         Knows the types of all topics, and those of the two topics of the log.
     topics
         Message type by topic.
+    start_ns
+        The time of receipt of the first message.
 
     Raises
     ------
@@ -44,10 +46,13 @@ class SequenceLog:
         If the folder exists or cannot be created, or a type is unknown.
     """
 
-    def __init__(self, path: Path, typestore: Typestore, topics: Mapping[str, str]) -> None:
+    def __init__(
+        self, path: Path, typestore: Typestore, topics: Mapping[str, str], start_ns: int
+    ) -> None:
         self.path = path
         self._bag = BagWriter(path, "mcap", typestore=typestore)
-        self.last_ns = 0
+        # What is known before the first message is logged just before it.
+        self.last_ns = start_ns - 1000
         for topic, type_name in (
             *topics.items(),
             (CONTROL_TOPIC, CONTROL_TYPE),

@@ -38,10 +38,10 @@ class SequenceLogger:
             return
         try:
             if self._log is None:
-                self._log = self._open()
+                self._log = self._open(receive_ns)
             elif receive_ns < self._log.last_ns - 1_000_000:
                 self.close()
-                self._log = self._open()
+                self._log = self._open(receive_ns)
                 self._log.reset("time went back", "episode")
             self._log.message(topic, receive_ns, data)
         except (OSError, InputError) as problem:
@@ -81,9 +81,10 @@ class SequenceLogger:
         except OSError as problem:
             self._complaints.error("log", f"the log {log.path} is incomplete: {problem}")
 
-    def _open(self) -> SequenceLog:
+    def _open(self, start_ns: int) -> SequenceLog:
         store = typestore_of([*self._types.values(), CONTROL_TYPE, PLAN_TYPE])
-        log = SequenceLog(_new_folder(Path(self._folder).expanduser()), store, self._types)
+        folder = _new_folder(Path(self._folder).expanduser())
+        log = SequenceLog(folder, store, self._types, start_ns)
         log.options(self._options, self._checksum)
         return log
 

@@ -155,12 +155,12 @@ class Peer:
             assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
         self.wait(0.3)
 
-    def set_parameter(self, node: str, name: str, value: float) -> bool:
+    def set_parameter(self, node: str, name: str, value: Any) -> bool:
         """Set a parameter of a node; return whether it was accepted."""
-        from rcl_interfaces.msg import Parameter, ParameterValue
         from rcl_interfaces.srv import SetParameters
+        from rclpy.parameter import Parameter
 
-        changed = Parameter(name=name, value=ParameterValue(type=3, double_value=value))
+        changed = Parameter(name, value=value).to_parameter_msg()
         request = SetParameters.Request(parameters=[changed])
         answer = self.call(f"{node}/set_parameters", SetParameters, request)
         return bool(answer.results[0].successful)
