@@ -49,7 +49,12 @@ class RosbagsSource:
         self.encoding = encoding
         self.losses: list[str] = []
         self._reader = Reader1(path) if encoding == "ros1" else Reader2(path)
-        self._reader.open()
+        try:
+            self._reader.open()
+        except Exception:
+            with suppress(Exception):
+                self._reader.close()
+            raise
         self.ros_distro = _distro(self._reader)
         self.topics: dict[str, BagTopic] = {}
         for connection in self._reader.connections:

@@ -15,7 +15,7 @@ def test_what_is_written_is_read(tmp_path: Path, storage: str) -> None:
     with BagWriter(path, storage, {"label": "first"}) as writer:  # type: ignore[arg-type]
         writer.add_topic("/value", "std_msgs/Float64")
         for i in range(3):
-            writer.write("/value", 10 * i, writer.message("std_msgs/msg/Float64", data=float(i)))
+            writer.write("/value", 1000 + i, writer.message("std_msgs/msg/Float64", data=float(i)))
     assert bag_topics(path)["/value"].count == 3
     assert "label: first" in (path / "metadata.yaml").read_text()
     with AnyReader([path]) as reader:
@@ -23,7 +23,7 @@ def test_what_is_written_is_read(tmp_path: Path, storage: str) -> None:
             (time, reader.deserialize(raw, connection.msgtype).data)  # type: ignore[attr-defined]
             for connection, time, raw in reader.messages()
         ]
-    assert found == [(0, 0.0), (10, 1.0), (20, 2.0)]
+    assert found == [(1000, 0.0), (1001, 1.0), (1002, 2.0)]
 
 
 def test_an_existing_bag_is_not_overwritten(tmp_path: Path) -> None:
