@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channels import Channel
 from rffpsr_ros.signals.fields import FieldResolver
+
+if TYPE_CHECKING:
+    from rffpsr_ros.nodes.command_writer import CommandWriter
 
 pytest.importorskip("std_msgs", reason="needs ROS 2: its messages are not installed")
 
@@ -22,7 +27,7 @@ READABLE = {
 }
 
 
-def writer_of(type_name: str, fields: tuple[str, ...]) -> CommandWriter:  # type: ignore[name-defined]  # noqa: F821
+def writer_of(type_name: str, fields: tuple[str, ...]) -> CommandWriter:
     from rffpsr_ros.nodes.command_writer import CommandWriter
 
     return CommandWriter(Channel("command", "/command", type_name, fields))

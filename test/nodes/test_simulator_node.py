@@ -20,7 +20,7 @@ from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import System, simulate
 
 if TYPE_CHECKING:
-    from conftest import Peer, Ros
+    from test.nodes.conftest import Peer, Ros
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 SYSTEMS: dict[str, System] = {"synthetic": SyntheticSystem(), "swimmer": Swimmer()}

@@ -1,0 +1,40 @@
+"""All of it at once: a simulated robot, the learner recording it, the filter awaiting a model.
+
+When some episodes are kept, call ``ros2 service call /rffpsr_learner/train std_srvs/srv/Trigger``;
+the filter serves the model as soon as it is written.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+
+from rffpsr_ros.nodes.launching import choice, common_arguments, node
+from rffpsr_ros.nodes.launching_simulation import SYSTEMS, follows_simulation, simulated_robot
+
+
+def learner_and_filter(context):
+    """Return both nodes, on the simulation's time."""
+    system = choice(context, "system", SYSTEMS)
+    time = follows_simulation(context)
+    episodes = {"episode.auto_start": True, "episode.max_duration": 10.0}
+    return [
+        node(context, "learner_node", {**episodes, **time}, system),
+        node(context, "filter_node", time),
+    ]
+
+
+def generate_launch_description():
+    """Return the arguments and the nodes."""
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "system", default_value="synthetic", description="synthetic or swimmer"
+            ),
+            DeclareLaunchArgument(
+                "speed", default_value="1.0", description="how many times faster than time"
+            ),
+            DeclareLaunchArgument("seed", default_value="0", description="of all randomness"),
+            *common_arguments(),
+            OpaqueFunction(function=simulated_robot),
+            OpaqueFunction(function=learner_and_filter),
+        ]
+    )
