@@ -54,7 +54,7 @@ def write_bag(path: Path, messages: int, seed: int = 0) -> None:
             if number % CHUNK == 0:
                 efforts = generator.normal(size=(CHUNK, 6))
             effort = efforts[number % CHUNK]
-            now_ns = round(number * 1e9 / RATE)
+            now_ns = round((number + 1) * 1e9 / RATE)
             seconds, rest = divmod(now_ns, 1_000_000_000)
             stamp = bag.message("builtin_interfaces/msg/Time", sec=seconds, nanosec=rest)
             message = bag.message(

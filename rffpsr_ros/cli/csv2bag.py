@@ -26,6 +26,8 @@ from rffpsr_ros.episodes.forecast_messages import PREDICTED_TYPE, predicted_mess
 from rffpsr_ros.errors import InputError, did_you_mean
 
 _DEFAULT_TOPIC = "/table"
+_EARLIEST_NS = 1
+"""A time of 0 means in ROS that there is none."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -56,11 +58,12 @@ def run(arguments: argparse.Namespace) -> None:
     ):
         for topic in topics:
             bag.add_topic(topic, PREDICTED_TYPE)
-        for row, (time_ns, values) in enumerate(zip(table.times_ns, table.values, strict=True)):
+        for row, (time, values) in enumerate(zip(table.times_ns, table.values, strict=True)):
+            time_ns = max(int(time), _EARLIEST_NS)
             for topic, columns in topics.items():
                 names = [table.columns[column] for column in columns]
-                message = predicted_message(bag.message, values[columns], names, int(time_ns))
-                bag.write(topic, int(time_ns), message)
+                message = predicted_message(bag.message, values[columns], names, time_ns)
+                bag.write(topic, time_ns, message)
             if row % 1000 == 0:
                 progress("writing", row / len(table.values))
     _tell(arguments, table, topics, target)

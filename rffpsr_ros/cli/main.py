@@ -20,6 +20,8 @@ from rffpsr_ros.cli.console import complain, warn
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean
 
+_show_foreign_warning = warnings.showwarning
+
 FAULT_OF_INPUT = 2
 INTERRUPTED = 130
 TERMINATED = 143
@@ -115,8 +117,11 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Say a warning in one line; where in the code it was issued is of no use to a user."""
-    warn(str(message))
+    """Say our own warnings in one line: where in the code they arose is of no use to a user."""
+    if category.__module__.startswith("rffpsr_ros."):
+        warn(str(message))
+    else:
+        _show_foreign_warning(message, category, filename, lineno, file, line)
 
 
 def _module(name: str) -> Any:

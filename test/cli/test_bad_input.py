@@ -238,7 +238,9 @@ def test_bag_without_the_models_channels(
     with BagWriter(here / "other") as bag:
         bag.add_topic("/encoder", workshop.encoder_type)
         for k in range(100):
-            bag.write("/encoder", k, workshop.encoder(bag, k * workshop.tick_ns, elbow=float(k)))
+            bag.write(
+                "/encoder", k + 1, workshop.encoder(bag, k * workshop.tick_ns, elbow=float(k))
+            )
     refused(["evaluate", "other", "--model", arx_model], "no topic /motor")
     refused(["predict", "other", "--model", arx_model, "--out", "o"], "no topic /motor")
 

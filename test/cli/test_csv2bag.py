@@ -31,7 +31,7 @@ def test_rows_become_messages(run: Run, here: Path) -> None:
     (here / "t.csv").write_text("time,u,y\n0.0,1,2\n0.1,3,\n0.25,5,-6e-1\n")
     assert run("csv2bag", "t.csv", "--out", "bag").code == 0
     rows = contents(here / "bag")["/table"]
-    assert [time_ns for time_ns, _ in rows] == [0, 100_000_000, 250_000_000]
+    assert [time_ns for time_ns, _ in rows] == [1, 100_000_000, 250_000_000]  # 0 is none
     assert [values["u"] for _, values in rows] == [1, 3, 5]
     np.testing.assert_array_equal([values["y"] for _, values in rows], [2, np.nan, -0.6])
 

@@ -112,7 +112,7 @@ def test_time_going_back_and_jitter_are_told(run: Run, workshop: Any, here: Path
         bag.add_topic("/encoder", workshop.encoder_type)
         for log, time in enumerate(times):
             message = workshop.encoder(bag, (10_000 + int(time)) * 1_000_000, elbow=float(log))
-            bag.write("/encoder", log * 20_000_000, message)
+            bag.write("/encoder", 1 + log * 20_000_000, message)
     topic = json.loads(run("inspect", "bag", "--json").out)["topics"]["/encoder"]
     assert topic["jumps_back"] == 1
     assert topic["rate"] == pytest.approx(50)
@@ -186,7 +186,7 @@ def test_nothing_to_propose_is_no_fault_unless_asked_for(
     with BagWriter(here / "bag") as bag:
         bag.add_topic("/encoder", workshop.encoder_type)
         for k in range(10):
-            bag.write("/encoder", k, workshop.encoder(bag, k * 10**7, elbow=float(k)))
+            bag.write("/encoder", k + 1, workshop.encoder(bag, k * 10**7, elbow=float(k)))
     outcome = run("inspect", "bag")
     assert outcome.code == 0
     assert "no configuration is proposed: no topic of the bags looks like a command" in outcome.out
