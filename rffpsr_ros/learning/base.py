@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.coordinates import whitening
 from rffpsr_ros.learning.features import FeatureMap
 from rffpsr_ros.learning.filtering import Conditioning
 from rffpsr_ros.learning.moments import Regression
@@ -54,10 +53,8 @@ def settled_ticks(seen: Array, past: int) -> Array:
     return np.flatnonzero(whole)
 
 
-def fit_base(
-    runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float
-) -> tuple[Array, Array]:
-    """Return W_base and its whitened coordinates: one-step linear regression on the window.
+def fit_base(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float) -> Array:
+    """Return W_base: one-step linear regression on the window.
 
     Only ticks whose observation and window were all seen take part.
     """
@@ -69,8 +66,7 @@ def fit_base(
             windows = tick_windows(run, past, ticks)
             inputs = base_input(frame, windows.observations, windows.actions)
             regression.add(inputs, windows.target)
-    coordinates = whitening(regression.input_input.mean, WHITENING_FLOOR)
-    return regression.solve(ridge).T, coordinates
+    return regression.solve(ridge).T
 
 
 def fill_missing(run: Run, base: Array, past: int) -> Run:

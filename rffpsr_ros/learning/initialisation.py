@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
-from rffpsr_ros.learning.base import settled_ticks, tick_chunks, tick_windows
+from rffpsr_ros.learning.base import WHITENING_FLOOR, settled_ticks, tick_chunks, tick_windows
 from rffpsr_ros.learning.coordinates import change_state_basis, whitening
 from rffpsr_ros.learning.features import (
     MEDIAN_POINTS,
@@ -19,7 +18,7 @@ from rffpsr_ros.learning.features import (
     random_fourier_features,
 )
 from rffpsr_ros.learning.filtering import Conditioning, Dynamics, filter_run
-from rffpsr_ros.learning.moments import Moment, Regression
+from rffpsr_ros.learning.moments import Moment, Regression, ridge_regression
 from rffpsr_ros.learning.predictor import (
     Frame,
     Weights,
@@ -34,17 +33,16 @@ STATE_CAP = 5.0
 """States are held within so many times the largest training state."""
 
 
-@dataclass(frozen=True)
-class PredictorOptions:
-    """Which parts a predictor has, and their sizes; see `RFFPSR` for their meaning to a user."""
+DIRECT_RANK = 60
+"""Cap on the directions kept of the direct term's features."""
 
-    base_past: int = 20
-    direct_past: int = 4
-    direct_features: int = 100
-    direct_rank: int = 60
-    base_ridge: float = 1e-8
-    prediction_ridge: float = 1e-3
-    direct_bandwidth: float = 1.0
+BASE_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+"""The less noise in a recording, the smaller the best one."""
+
+LIGHT_RIDGE = 1e-3
+"""Where refinement first starts: more would hold back what gradient steps can still correct."""
+
+REMAINDER_RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 class InitialPredictor(NamedTuple):
@@ -56,33 +54,66 @@ class InitialPredictor(NamedTuple):
     direct_coordinates: Array
 
 
-def initial_predictor(
+class PredictorRegression(NamedTuple):
+    """Moments from which base, direct term and prediction weights follow for any ridges.
+
+    Inputs are [base window | u = q x phi^a | whitened z], the target is the tick's observation.
+    """
+
+    frame: Frame
+    dynamics: Dynamics
+    regression: Regression
+    base_size: int
+    joint_size: int
+    direct_coordinates: Array
+
+    def predictor(self, base_ridge: float, remainder_ridge: float | None) -> InitialPredictor:
+        """Return the predictor: first the base, then the rest on what it leaves over.
+
+        Without a remainder's ridge the base stands alone.
+        """
+        cross = self.regression.target_input.mean
+        inner = self.regression.input_input.mean
+        ours, rest = slice(0, self.base_size), slice(self.base_size, None)
+        base = ridge_regression(cross[:, ours], inner[ours, ours], base_ridge)
+        remainder = np.zeros_like(cross[:, rest])
+        if remainder_ridge is not None:
+            left_over = cross[:, rest] - base @ inner[ours, rest]
+            remainder = ridge_regression(left_over, inner[rest, rest], remainder_ridge)
+        prediction, direct = np.split(remainder.T, [self.joint_size])
+        direct = self.direct_coordinates @ direct
+        weights = Weights(*self.dynamics, prediction, base.T, direct)
+        coordinates = np.zeros((0, 0))
+        if self.base_size:
+            coordinates = whitening(inner[ours, ours], WHITENING_FLOOR)
+        return InitialPredictor(self.frame, weights, coordinates, self.direct_coordinates)
+
+
+def predictor_regression(
     runs: Sequence[Run],
     observed: Sequence[Array],
     frame: Frame,
     dynamics: Dynamics,
-    base: Array,
-    base_coordinates: Array,
-    options: PredictorOptions,
+    direct_frequencies: int,
+    whiten: bool,
     generator: np.random.Generator,
-    whiten: bool = True,
-) -> InitialPredictor:
-    """Fit direct term and prediction weights to what the base leaves over.
+) -> PredictorRegression:
+    """Draw the direct term's features and add up the moments of everything that predicts.
 
     ``runs`` have no missing values; ``observed`` (T, d_o) says what was seen. With ``whiten`` the
     state's basis is changed to one in which the training states are white.
     """
-    if options.direct_features and options.direct_past:
-        frame = frame._replace(direct=_draw_direct(runs, frame, options, generator))
+    if frame.direct_past:
+        frame = frame._replace(direct=_draw_direct(runs, frame, direct_frequencies, generator))
     states = np.concatenate(
         [
             filter_run(
                 dynamics,
                 frame.conditioning,
-                frame.action(r.actions),
-                frame.observation(r.observations),
+                frame.action(run.actions),
+                frame.observation(run.observations),
             )
-            for r in runs
+            for run in runs
         ]
     )
     if whiten:
@@ -90,15 +121,39 @@ def initial_predictor(
     longest = float(np.linalg.norm(states, axis=1).max())
     conditioning = Conditioning(frame.conditioning.regularisation, STATE_CAP * longest)
     frame = frame._replace(conditioning=conditioning)
-    prediction, direct, coordinates = _fit_remainder(
-        runs, observed, frame, states, base, options.prediction_ridge
-    )
-    weights = Weights(*dynamics, prediction, base, direct)
-    return InitialPredictor(frame, weights, base_coordinates, coordinates)
+    coordinates = _direct_whitening(runs, frame)
+    regression, base_size = _add_up(runs, observed, frame, states, coordinates)
+    joint_size = states.shape[1] * frame.action.size
+    return PredictorRegression(frame, dynamics, regression, base_size, joint_size, coordinates)
+
+
+def choose_ridges(
+    regression: PredictorRegression, score: Callable[[InitialPredictor], float]
+) -> tuple[list[InitialPredictor], dict[str, Any]]:
+    """Return a lightly regularised predictor, the one with the least score, and what was chosen.
+
+    First the base's ridge is chosen, with the base alone; then the remainder's, or none, so that
+    the second predictor is never worse than the linear base.
+    """
+    base_ridges = BASE_RIDGES if regression.base_size else BASE_RIDGES[:1]
+    alone = {ridge: score(regression.predictor(ridge, None)) for ridge in base_ridges}
+    base_ridge = min(alone, key=lambda ridge: alone[ridge])
+    together = {ridge: score(regression.predictor(base_ridge, ridge)) for ridge in REMAINDER_RIDGES}
+    remainder: float | None = min(together, key=lambda ridge: together[ridge or 0.0])
+    if regression.base_size and not together[remainder or 0.0] < alone[base_ridge]:
+        remainder = None
+    notes = {
+        "base_ridge": base_ridge if regression.base_size else None,
+        "base_score": alone[base_ridge] if regression.base_size else None,
+        "remainder_ridge": remainder,
+        "remainder_scores": {str(ridge): value for ridge, value in together.items()},
+    }
+    chosen = [LIGHT_RIDGE, remainder]
+    return [regression.predictor(base_ridge, ridge) for ridge in chosen], notes
 
 
 def _draw_direct(
-    runs: Sequence[Run], frame: Frame, options: PredictorOptions, generator: np.random.Generator
+    runs: Sequence[Run], frame: Frame, frequencies: int, generator: np.random.Generator
 ) -> FeatureMap:
     def inputs() -> Iterator[Array]:
         for run in runs:
@@ -107,16 +162,16 @@ def _draw_direct(
                 yield direct_input(frame, windows.observations, windows.actions)
 
     points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
-    bandwidth = options.direct_bandwidth * median_distance(points, generator)
-    frequencies = draw_frequencies(points.shape[1], options.direct_features, bandwidth, generator)
+    bandwidth = median_distance(points, generator)
+    drawn = draw_frequencies(points.shape[1], frequencies, bandwidth, generator)
     projection = principal_directions(
-        lambda: (random_fourier_features(rows, frequencies) for rows in inputs()),
-        2 * options.direct_features,
-        options.direct_rank,
+        lambda: (random_fourier_features(rows, drawn) for rows in inputs()),
+        2 * frequencies,
+        DIRECT_RANK,
         1e-4,
         generator,
     )
-    return FeatureMap(frequencies, projection)
+    return FeatureMap(drawn, projection)
 
 
 def _sample(
@@ -132,31 +187,32 @@ def _sample(
     return np.concatenate(picked)
 
 
-def _fit_remainder(
+def _add_up(
     runs: Sequence[Run],
     observed: Sequence[Array],
     frame: Frame,
     states: Array,
-    base: Array,
-    ridge: float,
-) -> tuple[Array, Array, Array]:
-    """Return W_1, W_direct and the direct term's coordinates, by one ridge regression."""
-    whiten = _direct_whitening(runs, frame)
+    direct_coordinates: Array,
+) -> tuple[Regression, int]:
+    """Return the moments over all settled ticks, and how many of the inputs are the base's."""
+    columns, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
+    base_size = frame.base_past * (columns + acted) + acted + 1 if frame.base_past else 0
     joint = states.shape[1] * frame.action.size
-    regression = Regression.zeros(runs[0].observations.shape[1], joint + len(whiten))
+    regression = Regression.zeros(columns, base_size + joint + len(direct_coordinates))
     position = 0
     for run, seen in zip(runs, observed, strict=True):
         for ticks in tick_chunks(settled_ticks(seen, frame.base_past)):
             windows = tick_windows(run, frame.past, ticks)
-            target = windows.target
-            if len(base):
-                target = target - base_input(frame, windows.observations, windows.actions) @ base
             direct, _ = direct_features(frame, windows.observations, windows.actions)
-            joined = khatri_rao(states[position + ticks], frame.action(run.actions[ticks]))
-            regression.add(np.hstack([joined, direct @ whiten]), target)
+            inputs = [
+                khatri_rao(states[position + ticks], frame.action(run.actions[ticks])),
+                direct @ direct_coordinates,
+            ]
+            if frame.base_past:
+                inputs.insert(0, base_input(frame, windows.observations, windows.actions))
+            regression.add(np.hstack(inputs), windows.target)
         position += len(run.actions)
-    weights = regression.solve(ridge).T
-    return weights[:joint], whiten @ weights[joint:], whiten
+    return regression, base_size
 
 
 def _direct_whitening(runs: Sequence[Run], frame: Frame) -> Array:

@@ -50,7 +50,7 @@ def prepare(
     action_scaling = fit_scaling([t.actions for t in train])
     recorded = standardise(train, observation_scaling, action_scaling)
     seen = [~np.isnan(run.observations) for run in recorded]
-    base, _ = fit_base(recorded, seen, fill_past, FILL_RIDGE)
+    base = fit_base(recorded, seen, fill_past, FILL_RIDGE)
 
     def recordings(runs: list[Run]) -> Recordings:
         return Recordings(

@@ -7,7 +7,7 @@ starts over; values that are not finite end a try.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.scores import group_errors, robust_score
 from rffpsr_ros.learning.segments import Segments, origins
+
+PATIENCE = 0.25
+"""A try that has not improved by this fraction of its iterations will not; it is given up."""
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the fraction done."""
@@ -89,68 +92,97 @@ def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon
 
 
 def refine_rollout(
-    predictor: InitialPredictor,
+    starts: Sequence[InitialPredictor],
     train: Segments,
     validation: Segments,
     options: RefinementOptions,
     generator: np.random.Generator,
     progress: Progress | None = None,
 ) -> Refined:
-    """Return the predictor's weights refined on ``train``, chosen by ``validation``."""
-    frame = predictor.frame.astype(np.float32)
-    weighing = horizon_weights(predictor, train, options.horizon)
-    train, validation = train.astype(np.float32), validation.astype(np.float32)
-    first = predictor.weights.astype(np.float32)
-    initial_score = validation_score(first, frame, validation, options.horizon)
+    """Return the weights refined on ``train`` that did best on ``validation``.
+
+    The first try begins at the first start with the full learning rate. Where it finds nothing
+    better than the best start, the next one begins at the next start with half the rate. Steps
+    are scaled by the first start's weights in every try.
+    """
+    frame = starts[0].frame.astype(np.float32)
+    task = Task(
+        frame,
+        train.astype(np.float32),
+        validation.astype(np.float32),
+        horizon_weights(starts[0], train, options.horizon),
+        Coordinates(starts[0]),
+        options,
+    )
+    scores = [task.score(start.weights) for start in starts]
+    lowest = int(np.argmin(scores))
+    best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
+    scales = task.coordinates.inward(starts[0].weights)
     rate = options.learning_rate
-    best = Refined(predictor.weights, initial_score, initial_score, 0, rate)
-    for _ in range(options.tries):
-        best = _descend(
-            predictor, frame, train, validation, weighing, rate, options, generator, best, progress
-        )
+    for attempt in range(options.tries):
+        start = starts[min(attempt, len(starts) - 1)]
+        adam = Adam(scales, options.clip)
+        best = _descend(task, start.weights, adam, rate, generator, best, progress)
         if best.iterations:
             break
         rate /= 2
     return best
 
 
+class Task(NamedTuple):
+    """What stays the same in every try, in single precision."""
+
+    frame: Frame
+    train: Segments
+    validation: Segments
+    weighing: Array
+    coordinates: Coordinates
+    options: RefinementOptions
+
+    def score(self, weights: Weights) -> float:
+        """Return the validation score."""
+        single = weights.astype(np.float32)
+        return validation_score(single, self.frame, self.validation, self.options.horizon)
+
+    def gradient(
+        self, point: list[Array], generator: np.random.Generator
+    ) -> tuple[float, list[Array]]:
+        """Return loss and gradient on a minibatch of segments, from a random set of origins."""
+        batch = _minibatch(self.train, self.options.batch, generator)
+        stride, horizon = self.options.stride, self.options.horizon
+        chosen = origins(batch, horizon, stride, int(generator.integers(stride)))
+        weights = self.coordinates.outward(point).astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, gradient = rollout_loss(weights, self.frame, batch, chosen, self.weighing)
+        return loss, self.coordinates.gradient(gradient)
+
+
 def _descend(
-    predictor: InitialPredictor,
-    frame: Frame,
-    train: Segments,
-    validation: Segments,
-    weighing: Array,
+    task: Task,
+    start: Weights,
+    adam: Adam,
     rate: float,
-    options: RefinementOptions,
     generator: np.random.Generator,
     best: Refined,
     progress: Progress | None,
 ) -> Refined:
     """Run one schedule; return the best weights seen, or ``best`` if nothing beat it."""
-    coordinates = Coordinates(predictor)
-    point = coordinates.inward(predictor.weights)
-    adam = Adam(point, options.clip)
-    for iteration in range(options.iterations):
-        batch = _minibatch(train, options.batch, generator)
-        starts = origins(
-            batch, options.horizon, options.stride, int(generator.integers(options.stride))
-        )
-        if not len(starts.tick):
-            continue
-        weights = coordinates.outward(point).astype(np.float32)
-        loss, gradient = rollout_loss(weights, frame, batch, starts, weighing)
-        inward = coordinates.gradient(gradient)
-        if not np.isfinite(loss) or not all(np.isfinite(part).all() for part in inward):
+    point, options = task.coordinates.inward(start), task.options
+    for iteration in range(1, options.iterations + 1):
+        loss, gradient = task.gradient(point, generator)
+        if not np.isfinite(loss) or not all(np.isfinite(part).all() for part in gradient):
             break
-        point = adam.step(point, inward, cosine_rate(rate, iteration, options.iterations))
-        last = iteration == options.iterations - 1
-        if (iteration + 1) % options.check_every == 0 or last:
-            weights = coordinates.outward(point)
-            score = validation_score(weights.astype(np.float32), frame, validation, options.horizon)
-            if score < best.score:
-                best = Refined(weights, score, best.initial_score, iteration + 1, rate)
-            if progress is not None:
-                progress("refinement", (iteration + 1) / options.iterations)
+        point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
+        if iteration % options.check_every and iteration < options.iterations:
+            continue
+        weights = task.coordinates.outward(point)
+        score = task.score(weights)
+        if score < best.score:
+            best = Refined(weights, score, best.initial_score, iteration, rate)
+        if progress is not None:
+            progress("refinement", iteration / options.iterations)
+        if not best.iterations and iteration > PATIENCE * options.iterations:
+            break
     return best
 
 

@@ -8,17 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.base import fit_base
 from rffpsr_ros.learning.filtering import Conditioning, Dynamics
 from rffpsr_ros.learning.initialisation import (
     InitialPredictor,
-    PredictorOptions,
-    initial_predictor,
+    choose_ridges,
+    predictor_regression,
 )
 from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.preparation import Prepared, Recordings
 from rffpsr_ros.learning.rollout_loss import rollout_errors
-from rffpsr_ros.learning.rollout_refinement import RefinementOptions, refine_rollout
+from rffpsr_ros.learning.rollout_refinement import (
+    RefinementOptions,
+    refine_rollout,
+    validation_score,
+)
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.segments import Segments, cut_segments, origins
 from rffpsr_ros.learning.stage_two import contract, contraction
@@ -93,15 +96,16 @@ def _learn(
     notes: dict[str, Any] = {}
     if options.refinement == "window":
         dynamics, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
-    predictor = _predictor(prepared, frame, dynamics, options, generator)
-    frame, weights = predictor.frame, predictor.weights
+    starts, choices = _starts(prepared, frame, dynamics, options, generator)
+    frame, weights = starts[-1].frame, starts[-1].weights
     if options.refinement == "rollout":
         refinement = RefinementOptions(
             options.horizon or options.future, options.iterations, options.learning_rate
         )
         train, validation = _segments(prepared, frame, options)
-        refined = refine_rollout(predictor, train, validation, refinement, generator, progress)
+        refined = refine_rollout(starts, train, validation, refinement, generator, progress)
         weights, notes = refined.weights, refined.notes()
+    notes |= choices
     if options.forecast != "window":
         return Learned(frame, weights, None, notes)
     futures = stages.features.future_action
@@ -131,29 +135,26 @@ def two_stage_options(prepared: Prepared, options: RFFPSROptions) -> TwoStageOpt
     )
 
 
-def _predictor(
+def _starts(
     prepared: Prepared,
     frame: Frame,
     dynamics: Dynamics,
     options: RFFPSROptions,
     generator: np.random.Generator,
-) -> InitialPredictor:
-    """Fit base, direct term and prediction weights around the learned dynamics."""
+) -> tuple[list[InitialPredictor], dict[str, Any]]:
+    """Fit base, direct term and prediction weights around the learned dynamics; best last."""
     runs, seen = prepared.train.filled, prepared.train.seen
-    base, coordinates = np.zeros((0, runs[0].observations.shape[1])), np.zeros((0, 0))
-    if options.base_past:
-        base, coordinates = fit_base(
-            prepared.train.recorded, seen, options.base_past, PredictorOptions.base_ridge
-        )
-    parts = PredictorOptions(
-        base_past=options.base_past,
-        direct_past=options.direct_past,
-        direct_features=options.direct_features,
-    )
     whiten = options.refinement == "rollout"
-    return initial_predictor(
-        runs, seen, frame, dynamics, base, coordinates, parts, generator, whiten
+    regression = predictor_regression(
+        runs, seen, frame, dynamics, options.direct_features, whiten, generator
     )
+    _, validation = _segments(prepared, regression.frame, options)
+    horizon = options.horizon or options.future
+
+    def score(predictor: InitialPredictor) -> float:
+        return validation_score(predictor.weights, predictor.frame, validation, horizon)
+
+    return choose_ridges(regression, score)
 
 
 def _segments(
