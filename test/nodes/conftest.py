@@ -114,6 +114,7 @@ class Peer:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._publishers: dict[str, Any] = {}
+        self._subscriptions: dict[str, Any] = {}
         self._clients: dict[str, Any] = {}
 
     def publisher(self, topic: str, message_class: Any, qos: Any = 100) -> Any:
@@ -133,7 +134,9 @@ class Peer:
     def collect(self, topic: str, message_class: Any, qos: Any = 1000) -> list[Any]:
         """Return a list to which every message of a topic is added."""
         messages: list[Any] = []
-        self.node.create_subscription(message_class, topic, messages.append, qos)
+        self._subscriptions[topic] = self.node.create_subscription(
+            message_class, topic, messages.append, qos
+        )
         return messages
 
     def spin(self) -> None:
@@ -176,8 +179,8 @@ class Peer:
             self.until(enough, f"a listener to {topic}")
 
     def heard(self, topic: str) -> None:
-        """Wait until someone publishes a topic."""
-        self.until(lambda: self.node.count_publishers(topic), f"a publisher of {topic}")
+        """Wait until what is collected of a topic has a publisher."""
+        self.until(self._subscriptions[topic].get_publisher_count, f"a publisher of {topic}")
 
     def call(self, name: str, kind: Any = None, request: Any = None) -> Any:
         """Call a service (by default a Trigger) and return the answer."""
@@ -209,6 +212,7 @@ class Ros:
         self.folder = folder
         self.nodes: list[NodeProcess] = []
         self.peer = Peer(domain)
+        self._others: list[Peer] = []
         self.environment = {
             **os.environ,
             "ROS_DOMAIN_ID": str(domain),
@@ -239,6 +243,11 @@ class Ros:
         self.peer.close()
         self.peer = Peer(self.domain)
 
+    def another_peer(self) -> Peer:
+        """Return a peer beside the usual one."""
+        self._others.append(Peer(self.domain))
+        return self._others[-1]
+
     def close(self) -> None:
         """End everything that still runs."""
         for node in self.nodes:
@@ -246,7 +255,8 @@ class Ros:
                 node.process.kill()
                 node.process.wait()
             print(node.output)  # pytest shows it beside a failure
-        self.peer.close()
+        for peer in [self.peer, *self._others]:
+            peer.close()
 
 
 @pytest.fixture(scope="session")
