@@ -20,7 +20,8 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.command_writer import CommandWriter
 from rffpsr_ros.nodes.diagnostics import Complaints
-from rffpsr_ros.nodes.excitation_policy import limits, make_policy
+from rffpsr_ros.nodes.excitation_policy import Play, limits, make_play
+from rffpsr_ros.nodes.message_classes import make, message_class
 from rffpsr_ros.nodes.parameters import declare, given_parameters, misspelt
 from rffpsr_ros.nodes.receive_times import ReceiveTimes
 from rffpsr_ros.nodes.running import run
@@ -29,9 +30,9 @@ from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs, sensor_profil
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import Tick
 from rffpsr_ros.signals.sampler import Sampler
-from rffpsr_ros.simulation.system import Policy
 
 NAME = "rffpsr_excitation"
+PLAN_TYPE = "std_msgs/msg/Float64MultiArray"
 DEPTH = 10
 PATIENCE = Duration(seconds=1)
 """How long to wait at the end until all listeners have the last command."""
@@ -55,7 +56,8 @@ class ExcitationNode(Node):
             topic: self.create_publisher(writer.message_class, topic, DEPTH)
             for topic, writer in self._writers.items()
         }
-        self._policy: Policy | None = None
+        self._plans = self.create_publisher(message_class(PLAN_TYPE), "~/planned_actions", DEPTH)
+        self._play: Play | None = None
         self._acts = 0
         self._sampler: Sampler | None = None
         self._inputs: dict[str, TopicInput] = {}
@@ -64,7 +66,7 @@ class ExcitationNode(Node):
         if self._looks:
             self._observe()
         else:
-            self._make_policy(())  # What is wrong with the options is said now.
+            self._make_play(())  # What is wrong with the options is said now.
             self.create_timer(self._configuration.period, self._on_timer)
         self.create_service(Trigger, "~/start", self._on_start)
         self.create_service(Trigger, "~/stop", self._on_stop)
@@ -82,7 +84,7 @@ class ExcitationNode(Node):
     # Acting
 
     def _start(self) -> None:
-        self._policy = None if self._looks else self._make_policy(())
+        self._play = None if self._looks else self._make_play(())
         self._acts = 0
         self._active = True
         self.get_logger().info(
@@ -108,9 +110,11 @@ class ExcitationNode(Node):
         if duration and self._acts * period >= duration:
             self._stop(f"after {duration:g} s")
             return
-        if self._policy is None:
-            self._policy = self._make_policy(names)
-        action = self._policy(self._acts * period, observation)
+        if self._play is None:
+            self._play = self._make_play(names)
+        if self._play.plan is not None:
+            self._announce(self._play.plan())
+        action = self._play.policy(self._acts * period, observation)
         self._acts += 1
         # Where an observation is missing a policy that looks at it knows nothing.
         self._send(np.where(np.isfinite(action), action, 0.0))
@@ -124,8 +128,19 @@ class ExcitationNode(Node):
                 message.header.stamp = self.get_clock().now().to_msg()
             self._outputs[topic].publish(message)
 
-    def _make_policy(self, names: tuple[str, ...]) -> Policy:
-        return make_policy(
+    def _announce(self, plan: Array) -> None:
+        """Publish the next actions, of which the first is sent right after."""
+        rows, columns = plan.shape
+        dimension = "std_msgs/msg/MultiArrayDimension"
+        dimensions = [
+            make(dimension, label="ticks ahead", size=rows, stride=rows * columns),
+            make(dimension, label="action", size=columns, stride=columns),
+        ]
+        layout = make("std_msgs/msg/MultiArrayLayout", dim=dimensions, data_offset=0)
+        self._plans.publish(make(PLAN_TYPE, layout=layout, data=plan.ravel()))
+
+    def _make_play(self, names: tuple[str, ...]) -> Play:
+        return make_play(
             self._value, self._low, self._high, names, self._generator, self._configuration.period
         )
 

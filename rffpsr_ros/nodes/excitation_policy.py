@@ -1,9 +1,10 @@
-"""From the parameters of the excitation node to the policy that it plays."""
+"""From the parameters of the excitation node to what it plays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,15 +43,22 @@ def limits(settings: Settings, columns: int) -> tuple[Array, Array]:
     return low, high
 
 
-def make_policy(
+class Play(NamedTuple):
+    """What to play: a policy, and a function that returns its next actions (n, d_a)."""
+
+    policy: Policy
+    plan: Callable[[], Array] | None
+
+
+def make_play(
     settings: Settings,
     low: Array,
     high: Array,
     observation_names: Sequence[str],
     generator: np.random.Generator,
     period: float,
-) -> Policy:
-    """Return the policy; its actions are within the limits.
+) -> Play:
+    """Return what to play; its actions are within the limits.
 
     Raises
     ------
@@ -59,10 +67,39 @@ def make_policy(
     """
     options = {name: settings(name) for name in _OPTIONS[settings("signal")]}
     signal = excitation(settings("signal"), generator, low, high, period, options)
+    ahead = settings("announce")
     if settings("feedback") == "none":
-        return open_loop(signal)
+        announced = _Announced(signal, ahead)
+        return Play(open_loop(announced), announced.plan if ahead else None)
+    if ahead:
+        raise InputError(
+            f"announce is {ahead}, but with feedback the next actions depend on what is yet to be"
+            " observed; set announce to 0 or feedback to none"
+        )
     feedback = _feedback(settings, len(low), observation_names)
-    return mixture(generator, signal, feedback, settings("blind_probability"), low, high)
+    probability = settings("blind_probability")
+    return Play(mixture(generator, signal, feedback, probability, low, high), None)
+
+
+class _Announced:
+    """A signal that tells its next ``count`` actions before it plays the first of them."""
+
+    def __init__(self, signal: Iterator[Array], count: int) -> None:
+        self._signal = signal
+        self._count = count
+        self._next: deque[Array] = deque()
+
+    def plan(self) -> Array:
+        """Return the next actions (count, d_a)."""
+        while len(self._next) < self._count:
+            self._next.append(next(self._signal))
+        return np.stack(self._next)
+
+    def __iter__(self) -> Iterator[Array]:
+        return self
+
+    def __next__(self) -> Array:
+        return self._next.popleft() if self._next else next(self._signal)
 
 
 def _feedback(settings: Settings, actions: int, observation_names: Sequence[str]) -> Policy:

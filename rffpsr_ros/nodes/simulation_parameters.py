@@ -85,6 +85,14 @@ EXCITATION: tuple[Parameter, ...] = (
         " (always with `feedback`).",
         choices=("clock", "observations"),
     ),
+    Parameter(
+        "announce",
+        0,
+        "How many ticks ahead to publish on `~/planned_actions`, for a filter whose"
+        " `future_actions` is `topic`; 0: nothing. Not with `feedback`: that knows no future.",
+        0,
+        10_000,
+    ),
     Parameter("duration", 0.0, "Seconds after which the excitation stops; 0: never.", 0.0, 1e9),
     Parameter("seed", 0, "Of all random choices; each start goes on from the last.", 0, 2**31 - 1),
     QUEUE_DEPTH,

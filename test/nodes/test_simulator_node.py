@@ -253,3 +253,31 @@ def test_a_linear_policy_sees_the_observations(ros: Ros) -> None:
     # A command that answers an observation is in force from the end of the tick under way.
     answers = np.clip(0.25 * (recorder.observations[:-2] - 0.1), -0.5, 0.5)
     np.testing.assert_allclose(recorder.actions[2:], answers, atol=1e-12)
+
+
+def test_announced_actions_are_those_that_follow(ros: Ros) -> None:
+    from std_msgs.msg import Float64MultiArray
+
+    from rffpsr_ros.forecasting.future_actions import plan_in
+
+    plans = ros.peer.collect("/rffpsr_excitation/planned_actions", Float64MultiArray)
+    commands = ros.peer.collect("/joint_commands", Float64MultiArray)
+    excitation(ros, announce=4)
+    ros.peer.until(lambda: len(plans) >= 12 and len(commands) >= 12, "plans and commands")
+    sent = values(commands)
+    checked = 0
+    for plan in plans:
+        rows = plan_in(plan, 1)
+        assert rows.shape == (4, 1)
+        if rows[0, 0] in sent:
+            follow = sent[sent.index(rows[0, 0]) :][:4]
+            assert rows[: len(follow), 0].tolist() == follow
+            checked += len(follow) == 4
+    assert checked >= 5
+
+
+def test_feedback_has_nothing_to_announce(ros: Ros) -> None:
+    node = excitation(ros, announce=4, feedback="linear", feedback_gains="[1.0]")
+    ros.start("simulator_node")
+    node.wait_for("set announce to 0 or feedback to none")
+    assert node.alive
