@@ -150,7 +150,7 @@ class _Result(NamedTuple):
     def lines(self) -> list[str]:
         ticks = sum(map(len, self.parts.test))
         lines = [f"read {self.recordings.describe()}; judged on {ticks} ticks"]
-        if not self.parts.train:
+        if "linear_arx" not in self.comparison.entries:
             lines.append(
                 "linear ARX is not shown: say what to fit it to by --train BAG..., or --split if"
                 " these bags were split in training"

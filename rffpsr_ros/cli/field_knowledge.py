@@ -20,9 +20,6 @@ _WANTED = {
 """Pattern of the fields to take by type; of other types all that vary."""
 
 _UNITS = (
-    (r"sensor_msgs/msg/JointState", r"position", "rad"),
-    (r"sensor_msgs/msg/JointState", r"velocity", "rad/s"),
-    (r"sensor_msgs/msg/JointState", r"effort", "N m"),
     (r"sensor_msgs/msg/FluidPressure", r"fluid_pressure", "Pa"),
     (r"sensor_msgs/msg/Temperature", r"temperature", "degC"),
     (r"sensor_msgs/msg/MagneticField", r"magnetic_field", "T"),
@@ -41,7 +38,10 @@ _UNITS = (
     (r"Wrench", r"(.*\.)?torque\.", "N m"),
     (r"(Pose|Odometry|Point)", r"(.*\.)?(position|point)\.", "m"),
 )
-"""(type, path, unit), the first that fits; units of REP 103."""
+"""(type, path, unit), the first that fits; units of REP 103.
+
+JointState is not among them: joints turn or slide, and tables become JointStates too.
+"""
 
 
 def default_fields(type_name: str, ranges: Sequence[FieldRange]) -> tuple[str, ...]:
