@@ -36,11 +36,12 @@ class Parameter:
         """What values are allowed, in words; empty if all of the type are."""
         if self.choices:
             return ", ".join(f"`{choice}`" for choice in self.choices)
-        if self.lowest is not None and self.highest is not None:
-            return f"{self.lowest} to {self.highest}"
-        if self.lowest is not None:
-            return f"at least {self.lowest}"
-        return "" if self.highest is None else f"at most {self.highest}"
+        low = "" if self.lowest is None else f"{self.lowest:g}"
+        # A bound that only keeps the type's limits says nothing to a reader.
+        high = "" if self.highest is None or self.highest >= 1e9 else f"{self.highest:g}"
+        if low and high:
+            return f"{low} to {high}"
+        return f"at least {low}" if low else f"at most {high}" if high else ""
 
 
 AUTOSTART = Parameter(
@@ -172,9 +173,6 @@ LEARNER: tuple[Parameter, ...] = (
     Parameter("queue_depth", 5000, "Messages of a topic that may wait to be recorded.", 1, 100_000),
     EXECUTOR,
 )
-
-TABLES: dict[str, tuple[Parameter, ...]] = {"filter_node": FILTER, "learner_node": LEARNER}
-"""The table of each node, by the name of its executable."""
 
 
 def declare(node: Any, table: Iterable[Parameter]) -> None:
