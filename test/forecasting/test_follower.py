@@ -1,0 +1,241 @@
+"""The follower against the sampler and the model, called by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Step
+from rffpsr_ros.forecasting.live_error import ENOUGH, LiveError
+from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.events import SegmentEnd
+from rffpsr_ros.signals.sampler import Sampler
+from rffpsr_ros.simulation.synthetic import SyntheticSystem
+from rffpsr_ros.simulation.system import simulate
+
+PERIOD_NS = 50_000_000
+CHANNELS = ChannelConfiguration.from_mapping(
+    {
+        "rate": 20.0,
+        "observation": {"inputs": ["seen"], "seen": {"topic": "/seen", "fields": ["data"]}},
+        "action": {"inputs": ["told"], "told": {"topic": "/told", "fields": ["data"]}},
+    }
+)
+HORIZON = 5
+
+Fed = tuple[str, int, float]
+
+
+@pytest.fixture(scope="module")
+def model() -> RFFPSRModel:
+    runs = [run(seed, 100) for seed in range(3)]
+    model = RFFPSR(iterations=2, features=20, past=6, future=HORIZON, base_past=6).fit(runs)
+    model.signature = replace(Signature.of(runs[0]), channels=CHANNELS.to_mapping())
+    return model
+
+
+def run(seed: int, ticks: int) -> Trajectory:
+    actions = np.random.default_rng(seed).uniform(-0.5, 0.5, (ticks, 1))
+    plain = simulate(SyntheticSystem(), actions, seed=seed)
+    return Trajectory(plain.observations, actions, 0.05, ["seen.data"], ["told.data"])
+
+
+def sequence(seed: int, ticks: int, start_ns: int = 10**12) -> list[Fed]:
+    """Return topics, stamps and values in the order of arrival; the grid starts a tick early."""
+    recorded = run(seed, ticks)
+    fed: list[Fed] = []
+    for tick in range(ticks):
+        now = start_ns + tick * PERIOD_NS
+        fed.append(("/told", now, float(recorded.actions[tick, 0])))
+        fed.append(("/seen", now + PERIOD_NS, float(recorded.observations[tick, 0])))
+    return fed
+
+
+def follow(follower: Follower, fed: list[Fed]) -> list[Any]:
+    outcomes = []
+    for topic, stamp_ns, value in fed:
+        outcomes += follower.feed(topic, stamp_ns, SimpleNamespace(data=value))
+    return outcomes
+
+
+def by_hand(
+    model: PredictiveModel[Any], fed: list[Fed], start: str
+) -> list[tuple[int, np.ndarray[Any, Any]]]:
+    """Return the forecasts that hold the command in force, without the follower."""
+    sampler, state, history = Sampler(CHANNELS), None, []
+    forecasts = []
+    for topic, stamp_ns, value in fed:
+        for event in sampler.feed(topic, stamp_ns, SimpleNamespace(data=value)):
+            assert not isinstance(event, SegmentEnd)
+            state = model.initial_state() if state is None else state
+            state = model.update(state, event.action, event.observation)
+            history.append(event)
+            if start == "running" and len(history) == model.history_length:
+                state = model.state_from_history(
+                    np.array([one.observation for one in history]),
+                    np.array([one.action for one in history]),
+                )
+            held = np.full((HORIZON, 1), event.action)
+            forecasts.append((event.stamp_ns, model.predict(state, held)))
+    return forecasts
+
+
+@pytest.mark.parametrize("start", ["running", "episode"])
+def test_forecasts_are_those_of_sampler_and_model(model: RFFPSRModel, start: str) -> None:
+    fed = sequence(5, 40)
+    follower = Follower(model, FollowOptions(HORIZON, start=start))
+    steps = [step for step in follow(follower, fed) if isinstance(step, Step)]
+    expected = by_hand(model, fed, start)
+    assert len(steps) == len(expected) > 30
+    for step, (stamp_ns, values) in zip(steps, expected, strict=True):
+        assert step.forecast is not None
+        assert step.forecast.origin_ns == stamp_ns
+        assert step.forecast.assumes == "hold"
+        np.testing.assert_array_equal(step.forecast.values, values)
+
+
+def test_a_command_that_has_come_already_is_held_instead_of_the_last_tick_s(
+    model: RFFPSRModel,
+) -> None:
+    follower = Follower(model, FollowOptions(HORIZON))
+    fed = sequence(5, 10)
+    for first in range(3, len(fed) - 1, 2):  # the command before the sample of the same stamp
+        fed[first], fed[first + 1] = fed[first + 1], fed[first]
+    forecasts = [s.forecast for s in follow(follower, fed) if isinstance(s, Step)]
+    told = [value for topic, _, value in fed if topic == "/told"]
+    held = [forecast.actions[0, 0] for forecast in forecasts if forecast is not None]
+    assert held[:6] == told[2:8]
+
+
+def test_thinning_and_not_listening_change_no_belief(model: RFFPSRModel) -> None:
+    fed = sequence(5, 40)
+    every = Follower(model, FollowOptions(HORIZON))
+    third = Follower(model, FollowOptions(HORIZON, publish_every=3))
+    deaf = Follower(model, FollowOptions(HORIZON))
+    all_steps = [step for step in follow(every, fed) if isinstance(step, Step)]
+    thinned = [step for step in follow(third, fed) if isinstance(step, Step)]
+    for topic, stamp_ns, value in fed:
+        for step in deaf.feed(topic, stamp_ns, SimpleNamespace(data=value), lambda: False):
+            assert isinstance(step, Step)
+            assert step.forecast is None
+    assert every.state is not None
+    for one in (third, deaf):
+        for part, other in zip(every.state, one.state, strict=True):
+            np.testing.assert_array_equal(part, other)
+    made = [step.forecast for step in thinned if step.forecast is not None]
+    assert len(made) == len(thinned) // 3
+    for forecast in made:
+        (full,) = [s.forecast for s in all_steps if s.tick.stamp_ns == forecast.origin_ns]
+        assert full is not None
+        np.testing.assert_array_equal(full.values, forecast.values)
+
+
+def test_after_a_gap_the_history_counts_and_after_a_jump_back_the_initial_state(
+    model: RFFPSRModel,
+) -> None:
+    first = sequence(5, 20)
+    later = sequence(6, 20, 10**12 + 200 * PERIOD_NS)
+    gap = Follower(model, FollowOptions(HORIZON, start="episode"))
+    outcomes = follow(gap, first + later)
+    assert [o.cause for o in outcomes if isinstance(o, SegmentEnd)] == ["gap"]
+    # The sample after the silence starts no tick by itself: the grid starts there.
+    again = Follower(model, FollowOptions(HORIZON, start="running"))
+    follow(again, later)
+    np.testing.assert_allclose(gap.state.belief, again.state.belief)
+
+    jump = Follower(model, FollowOptions(HORIZON, start="running"))
+    outcomes = follow(jump, first + first)
+    assert [o.cause for o in outcomes if isinstance(o, SegmentEnd)] == ["time_jump"]
+    anew = Follower(model, FollowOptions(HORIZON, start="episode"))
+    follow(anew, first)
+    np.testing.assert_array_equal(jump.state.belief, anew.state.belief)
+    assert jump.resets == {"time_jump": 1}
+
+
+def test_without_reset_on_time_jump_the_belief_is_carried_over(model: RFFPSRModel) -> None:
+    fed = sequence(5, 20)
+    carrying = Follower(model, FollowOptions(HORIZON, reset_on_time_jump=False))
+    follow(carrying, fed + fed)
+    assert carrying.state.age == 2 * (len(fed) // 2 - 1)  # a segment starts with its 2nd sample
+    assert carrying.resets == {}
+
+
+def test_a_reset_starts_like_the_first_time(model: RFFPSRModel) -> None:
+    fed = sequence(5, 20)
+    follower = Follower(model, FollowOptions(HORIZON))
+    before = follow(follower, fed)
+    follower.reset("a test")
+    after = follow(follower, fed)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one.forecast.values, other.forecast.values)
+    assert follower.resets == {"reset: a test": 1}
+
+
+def test_events_are_counted_over_segments(model: RFFPSRModel) -> None:
+    fed = sequence(5, 20)
+    outside = [(t, s, 50.0 if n == 21 else v) for n, (t, s, v) in enumerate(fed)]
+    follower = Follower(model, FollowOptions(HORIZON))
+    follow(follower, outside)
+    count = follower.events["limited_observations"]
+    assert count >= 1
+    follow(follower, outside)
+    assert follower.events["limited_observations"] == 2 * count
+
+
+def test_other_columns_than_those_trained_on_are_refused(model: RFFPSRModel) -> None:
+    other = replace(model.signature, observation_names=("elbow",))
+    stranger = RFFPSRModel(other, model.record, model.parts)
+    with pytest.raises(InputError, match=r"are now \(seen.data\) but .* trained on \(elbow\)"):
+        follow(Follower(stranger), sequence(5, 5))
+
+
+def test_a_model_learned_from_arrays_is_refused(model: RFFPSRModel) -> None:
+    bare = RFFPSRModel(replace(model.signature, channels=None), model.record, model.parts)
+    with pytest.raises(InputError, match="learned from arrays and knows no topics"):
+        Follower(bare)
+
+
+class Wrong(RFFPSRModel):
+    """A model whose forecasts are off by a known amount."""
+
+    offset = 0.0
+
+    def predict(self, state: Any, actions: Any) -> Any:
+        return np.zeros((len(actions), 1)) + self.offset
+
+
+@pytest.mark.parametrize("factor", [1.0, 9.0])
+def test_the_live_error_is_that_of_forecasts_in_hindsight(
+    model: RFFPSRModel, factor: float
+) -> None:
+    record = TrainingRecord(metrics={"validation_mse_by_observation": [[0.04]] * HORIZON})
+    wrong = Wrong(model.signature, record, model.parts)
+    wrong.offset = 0.2 * factor**0.5
+    live = LiveError(wrong, HORIZON)
+    for _ in range(HORIZON * ENOUGH + 1):
+        assert live.ratio is None
+        live.step(object(), np.zeros(1), np.zeros(1))
+    assert live.count == ENOUGH
+    assert live.by_horizon is not None
+    np.testing.assert_allclose(live.by_horizon, np.full((HORIZON, 1), 0.04 * factor))
+    assert live.ratio == pytest.approx(factor)
+
+
+def test_missing_targets_do_not_count(model: RFFPSRModel) -> None:
+    wrong = Wrong(model.signature, TrainingRecord(), model.parts)
+    live = LiveError(wrong, 2)
+    live.step(object(), np.zeros(1), np.zeros(1))
+    live.step(object(), np.zeros(1), np.array([np.nan]))
+    live.step(object(), np.zeros(1), np.array([1.0]))
+    assert live.by_horizon is not None
+    np.testing.assert_array_equal(live.by_horizon, [[np.nan], [1.0]])
+    assert live.ratio is None
