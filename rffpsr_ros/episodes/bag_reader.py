@@ -78,6 +78,7 @@ class BagSampler:
             topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
             for name, topic in self._topics.items()
         }
+        self._times = {reader.name: reader.times for reader in self._readers.values()}
         self.sampler = Sampler(
             configuration, {reader.name: reader.lazy for reader in self._readers.values()}
         )
@@ -100,23 +101,29 @@ class BagSampler:
         InputError
             If a field does not fit the messages, or there was not a single tick (it says why).
         """
-        report, feed, readers = self.report, self.sampler.feed, self._readers
-        times = {reader.name: TopicTimes() for reader in readers.values()}
+        for events in self.events_by_message():
+            yield from events
+
+    def events_by_message(self) -> Iterator[list[Event]]:
+        """Yield what `events` does, as one list for every message that completed something."""
+        feed, readers = self.sampler.feed, self._readers
         for topic, receive_ns, data in self._source.messages(readers.keys()):
             reader = readers[topic]
             stamp_ns, message = reader.read(data, receive_ns)
-            report.messages += 1
-            times[reader.name].add(stamp_ns)
             events = feed(reader.name, stamp_ns, message)
             if events:
-                if isinstance(events[-1], SegmentEnd):
-                    self._paced_at_last_end = times[self._pace_topic].count
-                yield from self._noted(events)
-        stuck = self._stuck(times)
-        yield from self._noted(self.sampler.end_segment("the bag ended"))
+                yield self._noted(events)
+        stuck = self._stuck()
+        yield self._noted(self.sampler.end_segment("the bag ended"))
+        self._finish(stuck)
+
+    def _finish(self, losses: list[str]) -> None:
+        """Complete the report; refuse a bag that gave nothing or lacks a joint."""
+        report, times = self.report, self._times
+        report.messages = sum(topic.count for topic in times.values())
         report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
-        report.undecodable = sum(reader.undecodable for reader in readers.values())
-        report.losses = self._source.losses + stuck
+        report.undecodable = sum(reader.undecodable for reader in self._readers.values())
+        report.losses = self._source.losses + losses
         report.topic_types = self.topic_types
         report.observation_units = self.sampler.observation_units
         report.action_units = self.sampler.action_units
@@ -129,11 +136,11 @@ class BagSampler:
         if report.ticks == 0:
             raise InputError(why_no_ticks(self.path, self.sampler, times))
 
-    def _stuck(self, times: dict[str, TopicTimes]) -> list[str]:
+    def _stuck(self) -> list[str]:
         """Return a sentence if the end of the bag gave no ticks although messages came."""
         if self.sampler.running or not self.report.segment_ends:
             return []
-        unused = times[self._pace_topic].count - self._paced_at_last_end
+        unused = self._times[self._pace_topic].count - self._paced_at_last_end
         if unused < 3:
             return []
         return [
@@ -145,18 +152,23 @@ class BagSampler:
         for event in events:
             if isinstance(event, SegmentEnd):
                 self.report.segment_ends.append(event)
+                self._paced_at_last_end = self._times[self._pace_topic].count
             else:
                 self.report.ticks += 1
         return events
 
 
 class TopicReader:
-    """One topic of a bag: stamps without decoding where possible, messages when asked."""
+    """One topic of a bag: stamps without decoding where possible, messages when asked.
+
+    ``times`` are the stamps seen so far.
+    """
 
     def __init__(
         self, name: str, type_name: str, source: BagSource, store: Typestore, stamps: str
     ) -> None:
         self.name = name
+        self.times = TopicTimes()
         self.undecodable = 0
         self._decode: Decode = decoder(store, type_name, source.encoding)
         self._stamp: Stamp | None = stamp_reader(store, type_name, source.encoding, stamps)
@@ -164,9 +176,12 @@ class TopicReader:
     def read(self, data: bytes, receive_ns: int) -> tuple[int, Any]:
         """Return the stamp and what is fed to the sampler."""
         if self._stamp is not None:
-            return self._stamp(data, receive_ns), data
-        message = self._counted(data)
-        return decoded_stamp(message, receive_ns), message
+            stamp_ns, message = self._stamp(data, receive_ns), data
+        else:
+            message = self._counted(data)
+            stamp_ns = decoded_stamp(message, receive_ns)
+        self.times.add(stamp_ns)
+        return stamp_ns, message
 
     def lazy(self, fed: Any) -> Any:
         """Return the message of what was fed."""
@@ -243,8 +258,8 @@ def iterate_trajectories(
     for path in find_bags([paths] if isinstance(paths, (str, Path)) else paths):
         with closing(BagSampler(path, configuration, types)) as bag:
             builder = TrajectoryBuilder(bag.sampler, path.name, minimum_ticks)
-            for event in bag.events():
-                for trajectory in builder.add([event]):
+            for events in bag.events_by_message():
+                for trajectory in builder.add(events):
                     first = first or (trajectory, path)
                     _same_columns(*first, trajectory, path)
                     yield trajectory

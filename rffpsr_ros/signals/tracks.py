@@ -76,9 +76,7 @@ class Track:
         return self._max_age_ns is not None and now_ns - stamp_ns > self._max_age_ns
 
     def heard(self, sample: Sample) -> bool:
-        """Tell whether the width is known; the first sample that shows it is noted."""
-        if self.heard_ns is not None:
-            return True
+        """Tell whether a first sample shows the width, and if so note its stamp."""
         if self.resolver.resolve(sample.message) is None:
             return False
         self.resolver.reset()
@@ -90,10 +88,6 @@ class Track:
         values = self.resolver.resolve(sample.message)
         return self.missing if values is None else values
 
-    def kept(self, sample: Sample) -> Sample | Vector:
-        """Return what to remember of a sample: the sample, or its values if they carry a state."""
-        return self.values_of(sample) if self.resolver.stateful else sample
-
 
 class ObservationTrack(Track):
     """An observation channel: the newest sample counts, as long as it is not too old."""
@@ -101,16 +95,16 @@ class ObservationTrack(Track):
     def __init__(self, channel: Channel, memory_ns: int) -> None:
         super().__init__(channel)
         self._memory_ns = memory_ns
-        self._samples: deque[tuple[int, Sample | Vector]] = deque()
+        self._samples: deque[tuple[int, Sample | Vector]] = deque(maxlen=None if memory_ns else 1)
 
     def receive(self, sample: Sample) -> None:
         """Take a sample that is no older than the last one; forget those past the memory."""
-        if not self.heard(sample):
+        if self.heard_ns is None and not self.heard(sample):
             return
         samples = self._samples
-        samples.append((sample.stamp_ns, self.kept(sample)))
-        oldest = sample.stamp_ns - self._memory_ns
-        while len(samples) > 1 and samples[1][0] <= oldest:
+        stamp_ns = sample.stamp_ns
+        samples.append((stamp_ns, self.values_of(sample) if self.resolver.stateful else sample))
+        while len(samples) > 1 and samples[1][0] <= stamp_ns - self._memory_ns:
             samples.popleft()
 
     def newest_by(self, limit_ns: int, now_ns: int) -> Vector:
@@ -165,17 +159,19 @@ class ActionTrack(Track):
             if not self.heard(sample):
                 return
             self.initial_values()
-        self._pending.append((sample.stamp_ns, self.kept(sample)))
+        command = self.values_of(sample) if self.resolver.stateful else sample
+        self._pending.append((sample.stamp_ns, command))
 
     def in_force_at(self, time_ns: int) -> Vector | None:
         """Return the command in force at a time; None if there is none yet, or no longer.
 
         Times must not decrease: older commands are forgotten.
         """
-        pending, due = self._pending, []
-        while pending and pending[0][0] <= time_ns:
-            due.append(pending.popleft())
-        if due:
+        pending = self._pending
+        if pending and pending[0][0] <= time_ns:
+            due = [pending.popleft()]
+            while pending and pending[0][0] <= time_ns:
+                due.append(pending.popleft())
             self._held = self._latest(due)
             self._held_ns = due[-1][0]
         if self._held is None or self.too_old(self._held_ns, time_ns):
