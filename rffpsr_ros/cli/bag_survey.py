@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.cli.field_discovery import numeric_fields
-from rffpsr_ros.episodes.bag_reader import TopicReader
 from rffpsr_ros.episodes.bag_source import BagSource, BagTopic
 from rffpsr_ros.episodes.message_types import MessageTypes
 from rffpsr_ros.episodes.open_bag import open_bag
+from rffpsr_ros.episodes.topic_reader import TopicReader
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.fields import FieldResolver
 
