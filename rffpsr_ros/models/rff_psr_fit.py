@@ -41,6 +41,9 @@ from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
 SEGMENT = 100
 """Ticks of a training segment that count, beyond the burn-in."""
 
+JUDGED_SEGMENTS = 64
+"""Segments that weights are judged by, at the most."""
+
 STATE_BLOW_UP = 1e3
 """Before the training states' size is known, they are held within so many times |Q_0|."""
 
@@ -102,7 +105,8 @@ def _learn(
         refinement = RefinementOptions(
             options.horizon or options.future, options.iterations, options.learning_rate
         )
-        train, validation = _segments(prepared, frame, options)
+        train = _segments(prepared.train, frame, options)
+        validation = _judged_segments(prepared.validation, frame, options)
         refined = refine_rollout(starts, train, validation, refinement, generator, progress)
         weights, notes = refined.weights, refined.notes()
     notes |= choices
@@ -148,7 +152,7 @@ def _starts(
     regression = predictor_regression(
         runs, seen, frame, dynamics, options.direct_features, whiten, generator
     )
-    _, validation = _segments(prepared, regression.frame, options)
+    validation = _judged_segments(prepared.validation, regression.frame, options)
     horizon = options.horizon or options.future
 
     def score(predictor: InitialPredictor) -> float:
@@ -157,17 +161,23 @@ def _starts(
     return choose_ridges(regression, score)
 
 
-def _segments(
-    prepared: Prepared, frame: Frame, options: RFFPSROptions
-) -> tuple[Segments, Segments]:
-    """Return training and validation recordings as segments."""
+def _segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
+    """Return recordings as segments for rolling out."""
     horizon = options.horizon or options.future
     length = max(SEGMENT + options.past, horizon + 1)
-    train, validation = (
-        cut_segments(part.filled, part.seen, frame, length, options.past, horizon)
-        for part in (prepared.train, prepared.validation)
-    )
-    return train, validation
+    return cut_segments(part.filled, part.seen, frame, length, options.past, horizon)
+
+
+def _judged_segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
+    """Return at most `JUDGED_SEGMENTS` segments, evenly spread, to judge weights by.
+
+    Judging costs as much as a gradient step; hours of recordings say no more than these.
+    """
+    segments = _segments(part, frame, options)
+    count = len(segments.observations)
+    if count <= JUDGED_SEGMENTS:
+        return segments
+    return segments.pick(np.linspace(0, count - 1, JUDGED_SEGMENTS).round().astype(int))
 
 
 def _whole_runs(runs: Sequence[Run], seen: Sequence[Array], frame: Frame) -> Segments:
@@ -228,11 +238,11 @@ def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> di
     """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
     horizon = options.horizon or options.future
     metrics: dict[str, Any] = {"refinement": learned.refinement}
-    segments = _segments(prepared, learned.frame, options)
-    for name, part in zip(("training", "validation"), segments, strict=True):
-        starts = origins(part, horizon)
+    for name, part in (("training", prepared.train), ("validation", prepared.validation)):
+        segments = _judged_segments(part, learned.frame, options)
+        starts = origins(segments, horizon)
         with np.errstate(over="ignore", invalid="ignore"):
-            squared = rollout_errors(learned.weights, learned.frame, part, starts, horizon)
+            squared = rollout_errors(learned.weights, learned.frame, segments, starts, horizon)
         errors = np.nanmean(squared, axis=0) * prepared.observation_scaling.deviation**2
         metrics[f"{name}_mse"] = errors.sum(1).tolist()
         metrics[f"{name}_mse_by_observation"] = errors.tolist()

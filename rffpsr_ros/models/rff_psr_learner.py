@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.blas_threads import one_blas_thread
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.preparation import check_columns, check_windows, prepare
 from rffpsr_ros.models.predictive_model import TrainingRecord
@@ -109,8 +110,9 @@ class RFFPSR:
             notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
         needed = 2 * (options.rank + 1)
         check_windows(train, options.past, options.future, needed)
-        prepared = prepare(train, validation, options.base_past or FILL_PAST)
-        parts, metrics = learn_parts(prepared, options, progress or _ignore)
+        with one_blas_thread():
+            prepared = prepare(train, validation, options.base_past or FILL_PAST)
+            parts, metrics = learn_parts(prepared, options, progress or _ignore)
         record = TrainingRecord(asdict(options), metrics, tuple(notes))
         return RFFPSRModel(signature, record, parts)
 
