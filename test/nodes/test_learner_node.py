@@ -232,6 +232,52 @@ def children(pid: int) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_order_from_its_first_line_on(ros: Any, number: int) -> None:
+    node = ros.start("learner_node", channels_file=channels_file(ros.folder))
+    ros.peer.until(lambda: node.lines, "a first line")
+    assert node.end(number, within=2.0) == 0
+    assert node.count("Traceback") == 0
+
+
+def test_quality_of_service_follows_the_publishers_and_episodes_start_by_themselves(
+    ros: Any,
+) -> None:
+    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Bool
+
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    weak = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+    recording = ros.peer.collect("/rffpsr_learner/recording", Bool, latched)
+    ros.peer.publisher("/joint_states", JointState, weak)
+    ros.peer.publisher("/command", JointState, latched)
+    # Sent before anyone listens: only a latched subscription hears it.
+    ros.peer.publish("/command", joint_state(START_NS, ["a"], effort=[0.5]))
+    ros.start("learner_node", channels_file=channels_file(ros.folder), episode__auto_start=True)
+    ros.peer.matched("/joint_states", "/command")
+
+    def moving() -> bool:
+        ros.peer.publish("/joint_states", joint_state(time.time_ns(), ["o"], position=[0.1]))
+        ros.peer.wait(0.02)
+        return bool(recording and recording[-1].data)
+
+    ros.peer.until(moving, "an episode to start")
+    strong = QoSProfile(depth=10)
+    ros.peer.forget("/joint_states")
+    ros.peer.publisher("/joint_states", JointState, strong)
+    infos = ros.peer.node.get_subscriptions_info_by_topic
+
+    def reliable() -> bool:
+        return any(
+            info.node_name == "rffpsr_learner"
+            and info.qos_profile.reliability == ReliabilityPolicy.RELIABLE
+            for info in infos("/joint_states")
+        )
+
+    ros.peer.until(reliable, "a reliable subscription to a reliable publisher")
+
+
 def test_a_wrong_parameter_is_one_sentence(ros: Any) -> None:
     node = ros.start("learner_node", episode__max_duration=5)
     assert node.process.wait(30) == 2

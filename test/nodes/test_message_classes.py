@@ -1,0 +1,53 @@
+"""Message classes of the running ROS, and their definitions as bags hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from rosbags.typesys import Stores, get_typestore
+
+from rffpsr_ros.errors import InputError
+
+TYPES = (
+    "sensor_msgs/msg/JointState",
+    "sensor_msgs/msg/Imu",
+    "nav_msgs/msg/Odometry",
+    "trajectory_msgs/msg/JointTrajectory",
+    "std_msgs/msg/Float64MultiArray",
+    "geometry_msgs/msg/TwistStamped",
+    "diagnostic_msgs/msg/DiagnosticArray",
+    "sensor_msgs/msg/Image",
+)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_definitions_have_the_hashes_of_the_distribution(ros_environment: None, name: str) -> None:
+    from rffpsr_ros.nodes.message_classes import typestore_of
+
+    ours, theirs = typestore_of([name]), get_typestore(Stores.ROS2_JAZZY)
+    assert ours.hash_rihs01(name) == theirs.hash_rihs01(name)
+
+
+def test_made_messages_hold_what_numpy_arrays_held(ros_environment: None) -> None:
+    from rffpsr_ros.nodes.message_classes import make
+
+    message: Any = make("sensor_msgs/msg/JointState", name=["a"], position=np.array([1.5]))
+    assert list(message.position) == [1.5]
+
+
+def test_an_unknown_type_is_one_sentence(ros_environment: None) -> None:
+    from rffpsr_ros.nodes.message_classes import message_class
+
+    with pytest.raises(InputError, match=r"'my_msgs/msg/Thing' is not installed .* my_msgs"):
+        message_class("my_msgs/msg/Thing")
+    with pytest.raises(InputError, match="not installed"):
+        message_class("sensor_msgs/msg/JoinState")
+
+
+def test_where_the_header_stands(ros_environment: None) -> None:
+    from rffpsr_ros.nodes.message_classes import has_header_first
+
+    assert has_header_first("sensor_msgs/msg/JointState")
+    assert has_header_first("std_msgs/msg/Float64") is None
