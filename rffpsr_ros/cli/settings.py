@@ -64,7 +64,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
         )
     try:
         return key, load_yaml(value)
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
+    except yaml.YAMLError:
         raise InputError(
             f"the value of {_SOURCE_OF_SETTINGS} {text} is no YAML; quote it, as in"
             f" --set '{key}=\"text\"'"

@@ -15,6 +15,7 @@ from rffpsr_ros.signals.channel_parser import TOP_KEYS
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
 _PARAMETERS = "ros__parameters"
+_DEEPEST = 16
 
 
 def load_channels(path: str | Path) -> ChannelConfiguration:
@@ -54,7 +55,7 @@ def read_parameters(path: str | Path) -> dict[str, Any]:
         ) from None
     except yaml.YAMLError as problem:
         raise InputError(f"{path.name} is no YAML{_where(problem)}") from None
-    except (ValueError, RecursionError, OverflowError) as problem:
+    except UnicodeDecodeError as problem:
         raise InputError(f"{path.name} is no YAML: {problem}") from None
     if not isinstance(content, Mapping):
         raise InputError(f"{path.name} holds no mapping of keys to values")
@@ -98,10 +99,15 @@ def load_yaml(text: str) -> Any:
 
     Raises
     ------
-    yaml.YAMLError, ValueError, RecursionError, OverflowError
+    yaml.YAMLError
         If it is malformed.
     """
-    return yaml.load(text, Loader=_Loader)
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError:
+        raise
+    except Exception as problem:  # What its converters stumble over gets through.
+        raise yaml.MarkedYAMLError(problem=f"malformed value ({problem})") from None
 
 
 def _where(problem: yaml.YAMLError) -> str:
@@ -125,11 +131,13 @@ def _sections(content: Mapping[Any, Any], depth: int) -> list[Mapping[Any, Any]]
     return found
 
 
-def _nested(flat: Mapping[Any, Any]) -> dict[str, Any]:
+def _nested(flat: Mapping[Any, Any], depth: int = 0) -> dict[str, Any]:
     """Return a mapping in which a dotted key stands as nested mappings."""
     nested: dict[str, Any] = {}
     for key, value in flat.items():
-        entry = _nested(value) if isinstance(value, Mapping) else value
+        if depth + str(key).count(".") > _DEEPEST:  # An alias may refer to what it stands in.
+            raise InputError(f"the configuration is nested more than {_DEEPEST} deep")
+        entry = _nested(value, depth + 1) if isinstance(value, Mapping) else value
         *outer, last = str(key).split(".")
         for name in reversed(outer):
             entry, last = {last: entry}, name

@@ -92,6 +92,10 @@ def test_a_misspelt_key_among_the_parameters_of_a_node(tmp_path: Path) -> None:
         ("/**: {ros__parameters: {}}", "'rate' is missing in channels.yaml"),
         ("rate: !!python/object:os.system {}", "channels.yaml is no YAML"),
         ("rate: 2024-99-99", "channels.yaml is no YAML"),
+        ("rate: !!timestamp x", "channels.yaml is no YAML: malformed value"),
+        ("rate: !!bool x", "channels.yaml is no YAML: malformed value"),
+        ("a: &a {b: *a}", "the configuration is nested more than 16 deep"),
+        (".".join(["a"] * 99) + ": 1", "the configuration is nested more than 16 deep"),
         pytest.param("[" * 2000, "channels.yaml is no YAML", id="deep"),
         (PLAIN.replace('"data[0]", ', "data[0], "), "no YAML"),
     ],
@@ -113,6 +117,7 @@ pieces = st.sampled_from(
     [
         *("rate", "observation", "action", "inputs", "imu", "topic", "/imu", "fields", "data[0]"),
         *("type", "max_age", "initial", "ros__parameters", "/**", ":", ": ", "\n", "\n  ", "- "),
+        *("!!timestamp ", "!!bool ", "!!int ", "!!set ", "!!omap ", "&a {a: *a}"),
         *("{", "}", "[", "]", ",", '"', "'", "&a", "*a", "!!", "1", "-1.5", ".nan", "null", "~"),
         *("<<", "?", "#", "|", ">", "%", "@", "`", "\t", "\0", "é", "2024-01-01", "0x1F", "1e999"),
     ]
