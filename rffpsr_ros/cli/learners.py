@@ -9,6 +9,7 @@ from rffpsr_ros.cli.settings import check_keys
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.compressed import Compressed
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
@@ -27,6 +28,9 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The keys under ``learning`` that each kind takes note of."""
 
+COMPONENTS = "observation_components"
+"""Learn so many principal components of the observations instead of these; for every kind."""
+
 
 def learner_of(kind: str, learning: Mapping[str, Any], explicit: Sequence[str] = ()) -> Learner:
     """Return the learner of a kind, its options checked.
@@ -39,12 +43,20 @@ def learner_of(kind: str, learning: Mapping[str, Any], explicit: Sequence[str] =
     InputError
         If a key is unknown to every kind, an explicit one to this kind, or a value is wrong.
     """
-    known = {name for names in OPTIONS.values() for name in names}
+    known = {name for names in OPTIONS.values() for name in names} | {COMPONENTS}
     check_keys(learning, sorted(known), "learning")
     for name in explicit:
-        if name not in OPTIONS[kind]:
+        if name not in OPTIONS[kind] and name != COMPONENTS:
             taken = ", ".join(OPTIONS[kind]) or "none"
             raise InputError(f"a {kind} model has no option '{name}'; its options: {taken}")
+    learner = _plain_learner(kind, learning)
+    if learning.get(COMPONENTS) is None:
+        return learner
+    return Compressed(learner, learning[COMPONENTS], int(learning.get("seed", 0)))
+
+
+def _plain_learner(kind: str, learning: Mapping[str, Any]) -> Learner:
+    """Return the learner of the observations as they are."""
     options = {name: value for name, value in learning.items() if name in OPTIONS[kind]}
     if kind == "rff_psr":
         return RFFPSR(**options)
@@ -63,5 +75,7 @@ def fit(
     """Return what the learner learns; those who can tell how far they are do."""
     if isinstance(learner, RFFPSR):
         return learner.fit(train, validation, progress)
+    if isinstance(learner, Compressed) and isinstance(learner.inner, RFFPSR):
+        return learner.fit(train, validation, progress=progress)
     progress("learning", 0.0)
     return learner.fit(train, validation)

@@ -19,7 +19,10 @@ from rffpsr_ros.learning.optimiser import Adam, cosine_rate
 from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.scores import group_errors, robust_score
-from rffpsr_ros.learning.segments import Segments, origins
+from rffpsr_ros.learning.segments import Origins, Segments, origins
+
+JUDGED_ORIGINS = 1000
+"""Origins that a validation score looks at, about."""
 
 PATIENCE = 0.25
 """A try that has not improved by this fraction of its iterations will not; it is given up."""
@@ -83,9 +86,15 @@ def horizon_weights(
     return np.asarray(inverse / inverse.sum(0) / columns)
 
 
+def judged_origins(segments: Segments, horizon: int) -> Origins:
+    """Return the origins that weights are judged from: of very many, only every n-th."""
+    stride = max(1, int(segments.target.any(axis=2).sum()) // JUDGED_ORIGINS)
+    return origins(segments, horizon, stride)
+
+
 def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon: int) -> float:
     """Return the robust score of the rolled-out errors on validation segments."""
-    starts = origins(segments, horizon)
+    starts = judged_origins(segments, horizon)
     with np.errstate(over="ignore", invalid="ignore"):
         squared = rollout_errors(weights, frame, segments, starts, horizon)
         return robust_score(group_errors(squared.astype(float), starts.segment))

@@ -19,11 +19,12 @@ from rffpsr_ros.learning.preparation import Prepared, Recordings
 from rffpsr_ros.learning.rollout_loss import rollout_errors
 from rffpsr_ros.learning.rollout_refinement import (
     RefinementOptions,
+    judged_origins,
     refine_rollout,
     validation_score,
 )
 from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.segments import Segments, cut_segments, origins
+from rffpsr_ros.learning.segments import Segments, cut_segments
 from rffpsr_ros.learning.stage_two import contract, contraction
 from rffpsr_ros.learning.two_stage import TwoStageOptions, TwoStageResult, two_stage_regression
 from rffpsr_ros.learning.window_loss import fit_head, window_targets
@@ -152,11 +153,13 @@ def _starts(
     regression = predictor_regression(
         runs, seen, frame, dynamics, options.direct_features, whiten, generator
     )
-    validation = _judged_segments(prepared.validation, regression.frame, options)
+    # Scores need no double precision, and its cosines cost ten times as much.
+    frame = regression.frame.astype(np.float32)
+    judged = _judged_segments(prepared.validation, regression.frame, options).astype(np.float32)
     horizon = options.horizon or options.future
 
     def score(predictor: InitialPredictor) -> float:
-        return validation_score(predictor.weights, predictor.frame, validation, horizon)
+        return validation_score(predictor.weights.astype(np.float32), frame, judged, horizon)
 
     return choose_ridges(regression, score)
 
@@ -240,7 +243,7 @@ def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> di
     metrics: dict[str, Any] = {"refinement": learned.refinement}
     for name, part in (("training", prepared.train), ("validation", prepared.validation)):
         segments = _judged_segments(part, learned.frame, options)
-        starts = origins(segments, horizon)
+        starts = judged_origins(segments, horizon)
         with np.errstate(over="ignore", invalid="ignore"):
             squared = rollout_errors(learned.weights, learned.frame, segments, starts, horizon)
         errors = np.nanmean(squared, axis=0) * prepared.observation_scaling.deviation**2

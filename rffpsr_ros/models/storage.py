@@ -33,6 +33,7 @@ FORMAT_VERSION = 1
 
 KINDS: Mapping[str, str] = {
     "rff_psr": "rffpsr_ros.models.rff_psr:RFFPSRModel",
+    "compressed": "rffpsr_ros.models.compressed:CompressedModel",
     "linear_arx": "rffpsr_ros.models.arx_model:LinearARXModel",
     "last_observation": "rffpsr_ros.models.last_observation:LastObservationModel",
     "mean": "rffpsr_ros.models.mean:MeanModel",
@@ -106,7 +107,7 @@ def load_model(path: str | Path) -> PredictiveModel[Any]:
     try:
         signature = _signature(header["signature"])
         record = _record(header["record"])
-        return _class_of(header["kind"]).from_arrays(
+        return model_class(header["kind"]).from_arrays(
             signature, record, header["model"], file.arrays
         )
     except (KeyError, TypeError, ValueError, IndexError) as fault:
@@ -263,7 +264,8 @@ def _record(fields: Mapping[str, Any]) -> TrainingRecord:
     return TrainingRecord(fields["options"], fields["metrics"], tuple(fields["notes"]))
 
 
-def _class_of(kind: str) -> type[PredictiveModel[Any]]:
+def model_class(kind: str) -> type[PredictiveModel[Any]]:
+    """Return the class of a kind of models, imported now."""
     module, _, name = KINDS[kind].partition(":")
     return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
 

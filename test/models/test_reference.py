@@ -40,7 +40,11 @@ def model_with(learned: Any) -> RFFPSRModel:
         return FeatureMap(getattr(frequencies, name), getattr(projections, name))
 
     maps = FeatureSet(
-        *(features(name) for name in ("h", "o", "a", "to", "ta")),
+        features("h"),
+        features("o"),
+        features("a"),
+        features("to"),
+        features("ta"),
         extended_observation=projections.eto,
         extended_action=projections.eta,
         products=rows_of(projections.oo, sizes["o"], sizes["o"]),

@@ -103,9 +103,9 @@ def test_a_lost_belief_is_rebuilt_from_the_recent_past(
         lost = synthetic_model.update(lost, long_run.actions[t], long_run.observations[t])
     assert synthetic_model.events(lost).rebuilds == 1
     plan = long_run.actions[230:240]
-    forecasts = synthetic_model.predict(lost, plan), synthetic_model.predict(state, plan)
+    rebuilt, undisturbed = (synthetic_model.predict(s, plan) for s in (lost, state))
     spread = np.std(long_run.observations)
-    np.testing.assert_allclose(*forecasts, atol=0.1 * spread)
+    np.testing.assert_allclose(rebuilt, undisturbed, atol=0.1 * float(spread))
     unguarded = RFFPSRModel(
         synthetic_model.signature,
         synthetic_model.record,
