@@ -220,6 +220,13 @@ def test_a_run_of_values_that_are_no_numbers_ends_the_segment() -> None:
     np.testing.assert_array_equal(rows(found[1][1]), [[3]])
 
 
+def test_missing_rows_between_others_are_no_run() -> None:
+    configuration = configured(observations=["fast"], command_initial=0.0, max_gap=0.05)
+    values = [0.0, nan, 1.0, nan, 2.0, nan, 3.0]
+    found = segments(run(configuration, [("fast", 50 * i, v) for i, v in enumerate(values)]))
+    assert [len(segment) for _, segment in found] == [6]
+
+
 def test_a_gap_of_years_costs_no_time() -> None:
     configuration = configured(observations=["fast"], command_initial=0.0)
     year = 365 * 24 * 3600 * 1000
@@ -245,6 +252,14 @@ def test_after_a_time_jump_everything_starts_anew() -> None:
     assert [cause for cause, _ in found] == ["time_jump", "end"]
     assert rows(found[1][1]).tolist() == [[200.0]]
     assert actions(found[1][1]).tolist() == [[2.0]]
+
+
+def test_after_a_time_jump_the_pace_is_learned_anew() -> None:
+    """200 Hz before; after it 20 Hz, the first sample 5 ms early."""
+    messages = fast_samples(1000, 40) + [("fast", stamp, stamp) for stamp in (0.0, 45.0, 100.0)]
+    configuration = configured(observations=["fast"], command_initial=0.0)
+    found = segments(run(configuration, messages))
+    assert rows(found[1][1])[:, 0].tolist() == [45.0, 100.0]
 
 
 def test_it_says_what_it_waits_for() -> None:
