@@ -73,7 +73,8 @@ class FilterNode(LifecycleNode):
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
         offer(self, {"reset": self._on_reset, "reload": self._on_reload})
-        self.create_subscription(Float64MultiArray, "~/planned_actions", self._on_plan, 10)
+        self._plans: Any = None
+        self._listen_to_plans()
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._on_parameters_set)
         # The handle must be kept: without it the clock forgets the callback.
@@ -169,10 +170,23 @@ class FilterNode(LifecycleNode):
             one.look_around()
             if one.type and not one.subscribed:
                 one.subscribe(profile, self._receive_times, overridable=True)
+                self._listen_to_plans()
             if one.problem:
                 self._complaints.error(one.topic, one.problem)
             else:
                 self._complaints.over(one.topic, f"topic {one.topic} is in order again")
+
+    def _listen_to_plans(self) -> None:
+        """Subscribe to plans after all inputs.
+
+        Of what has come in the meantime ROS hands out the oldest subscription's first, and a plan
+        answers the observation before it: taken first, it would seem to be a tick older.
+        """
+        if self._plans is not None:
+            self.destroy_subscription(self._plans)
+        self._plans = self.create_subscription(
+            Float64MultiArray, "~/planned_actions", self._on_plan, 10
+        )
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
         follower = self._follower

@@ -12,6 +12,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.nodes.package_files import package_folder
 
 PACKAGE = "rffpsr_ros"
 
@@ -87,13 +88,6 @@ def choice(context: LaunchContext, name: str, choices: Iterable[str]) -> str:
     return value
 
 
-def share(folder: str) -> Path:
-    """Return a folder of this package's installed files, such as ``config``."""
-    from ament_index_python.packages import get_package_share_directory
-
-    return Path(get_package_share_directory(PACKAGE)) / folder
-
-
 def parameter_file(given: str) -> Path:
     """Return a parameter file: a path, or the name of one in ``config``.
 
@@ -103,7 +97,7 @@ def parameter_file(given: str) -> Path:
         If there is no such file.
     """
     path = Path(given).expanduser()
-    brought = {one.stem: one for one in share("config").glob("*.yaml")}
+    brought = {one.stem: one for one in package_folder("config").glob("*.yaml")}
     if path.is_file():
         return path
     if given in brought:

@@ -25,6 +25,12 @@ SIMULATOR: tuple[Parameter, ...] = (
         False,
         "Publish `/clock`, so that all nodes with `use_sim_time` follow the simulation's time.",
     ),
+    Parameter(
+        "wait_for_commands",
+        False,
+        "With `publish_clock`: go on no sooner than half a period after a command has come, so that"
+        " none is late however busy the machine is. For an excitation paced by `observations`.",
+    ),
     Parameter("noise", [0.0], "Standard deviation of measurement noise: one for all, or one each."),
     Parameter("seed", 0, "Of initial states and measurement noise.", 0, 2**31 - 1),
     EXECUTOR,

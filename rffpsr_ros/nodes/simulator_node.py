@@ -6,6 +6,7 @@ See docs/nodes.md for its topics, services and parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from std_srvs.srv import Trigger
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.command_wait import CommandWait
 from rffpsr_ros.nodes.diagnostics import Complaints
 from rffpsr_ros.nodes.message_classes import make, message_class
 from rffpsr_ros.nodes.parameters import declare, given_parameters, misspelt
@@ -45,11 +47,15 @@ class SimulatorNode(Node):
         self._clock_publisher = None
         if self._value("publish_clock"):
             self._clock_publisher = self.create_publisher(ClockMessage, "/clock", DEPTH)
-        elif self._speed != 1.0:
+        elif self._speed != 1.0 or self._value("wait_for_commands"):
             raise InputError(
-                f"speed is {self._speed:g}, but others can only follow it if publish_clock is true"
-                " (and use_sim_time is true for them)"
+                f"speed is {self._speed:g} and wait_for_commands"
+                f" {str(self._value('wait_for_commands')).lower()}, but others can only follow that"
+                " if publish_clock is true (and use_sim_time is true for them)"
             )
+        self._wait: CommandWait | None = None
+        if self._value("wait_for_commands"):
+            self._wait = CommandWait(self._robot.system.period / self._speed)
         self._simulation: LiveSimulation | None = None
         self._timer: Any = None
         self._outputs = [
@@ -67,7 +73,9 @@ class SimulatorNode(Node):
         clock = self.get_clock()
         if self._clock_publisher is not None:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(period / self._speed, self._on_timer, clock=clock)
+        # Waiting, it looks twice a period whether the command has come.
+        looks = self._speed * (1 if self._wait is None else 2)
+        self._timer = self.create_timer(period / looks, self._on_timer, clock=clock)
         self.get_logger().info(
             f"simulating '{self._value('system')}' at {1 / period:g} Hz,"
             f" {self._speed:g} times as fast as time; commands on"
@@ -80,10 +88,10 @@ class SimulatorNode(Node):
     def _on_timer(self) -> None:
         if self._simulation is None:
             self._start()
-        elif self._clock_publisher is not None:
-            self._tick(self._simulation)
-        else:
+        elif self._clock_publisher is None:
             self._follow_clock(self._simulation)
+        elif self._wait is None or self._wait.may_go_on(monotonic()):
+            self._tick(self._simulation)
 
     def _start(self) -> None:
         """Show the initial state."""
@@ -122,6 +130,8 @@ class SimulatorNode(Node):
         stamp = Time(sec=seconds, nanosec=nanoseconds)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(ClockMessage(clock=stamp))
+        if self._wait is not None:
+            self._wait.shown(monotonic())
         row = simulation.look()
         for publisher, one in zip(self._outputs, self._robot.observations, strict=True):
             header = make("std_msgs/msg/Header", stamp=stamp, frame_id="")
@@ -143,6 +153,8 @@ class SimulatorNode(Node):
                 )
                 return
             self._complaints.over(topic.topic, f"commands on {topic.topic} are in order again")
+            if self._wait is not None:
+                self._wait.answered(monotonic())
             self._simulation.command(self._receive_ns(self._simulation), topic.columns, values)
 
         return take
