@@ -135,7 +135,7 @@ def check(loss, weights: Weights, gradient: Weights, part: str) -> None:  # type
         return float(loss(weights._replace(**{part: value + shift * along})))
 
     # Fourth-order central differences: their own error stays below 1e-9 relative.
-    step = 1e-3 / np.linalg.norm(along)
+    step = 1e-3 / float(np.linalg.norm(along))
     numeric = (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (
         12 * step
     )

@@ -44,7 +44,7 @@ def test_joint(form: ConditioningForm) -> None:
 
     def regress(targets: Array) -> Array:
         padded = np.vstack([targets, np.zeros((HISTORY, targets.shape[1]))])
-        return history @ np.linalg.lstsq(design, padded, rcond=None)[0]
+        return np.asarray(history @ np.linalg.lstsq(design, padded, rcond=None)[0])
 
     joint = regress(
         np.array([np.outer(o, a).ravel() for o, a in zip(outputs, actions, strict=True)])

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from rffpsr_ros.models.rff_psr import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.storage import load_model
 
-QUICK = {"features": 20, "iterations": 10, "direct_features": 10}
+QUICK: dict[str, Any] = {"features": 20, "iterations": 10, "direct_features": 10}
 
 
 def two_channel_runs(count: int = 5, ticks: int = 80, seed: int = 0) -> list[Trajectory]:
@@ -241,7 +242,7 @@ def test_refinement_lowers_the_validation_score() -> None:
         assert after < before
 
 
-REFUSALS = {
+REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown option": ({"rnak": 3}, "option 'rnak' is unknown; did you mean 'rank'?"),
     "a wrong choice": ({"stage_one": "both"}, "must be one of joint, conditional, random"),
     "a fraction for a count": ({"rank": 2.5}, "option 'rank' is 2.5; it must be a whole number"),
@@ -280,12 +281,8 @@ def test_constant_columns_are_named() -> None:
         columns: dict[str, Array] = {"observations": run.observations, "actions": run.actions}
         columns[what] = columns[what].copy()
         columns[what][:, 1] = 0.3
-        return Trajectory(
-            **columns,
-            period=run.period,
-            observation_names=run.observation_names,
-            action_names=run.action_names,
-        )
+        names = run.observation_names, run.action_names
+        return Trajectory(columns["observations"], columns["actions"], run.period, *names)
 
     for what, name in (("observations", "observation 'level'"), ("actions", "action 'pump'")):
         runs = [with_constant(run, what) for run in two_channel_runs()]
