@@ -88,6 +88,8 @@ def _spin(node: Any, stop: _Stop) -> None:
             executor.spin_once(timeout_sec=limit)
     finally:
         wake.cancel()
+        # A node that is destroyed later would wake an executor that is gone, and crash.
+        node.executor = None
         executor.shutdown()
 
 

@@ -199,6 +199,7 @@ class Peer:
         """Leave."""
         import rclpy
 
+        self.node.executor = None  # else the destroyed node wakes an executor that is gone
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)
