@@ -110,7 +110,7 @@ class Peer:
 
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
-        self.node = Node("peer", context=self.context)
+        self.node: Any = Node("peer", context=self.context)
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._publishers: dict[str, Any] = {}
