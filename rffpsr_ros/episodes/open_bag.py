@@ -93,7 +93,8 @@ class RosbagsSource:
             with suppress(Exception):
                 scan = _scan(file)
                 if scan is not None:
-                    yield from (m for m in scan.messages(topics) if m.receive_ns > time)
+                    rest = (m for m in scan.messages(topics) if m.receive_ns > time)
+                    yield from map(_decompressed, rest)
                     scan.close()
 
 
@@ -110,17 +111,21 @@ class _WithoutFolder:
 
     def messages(self, topics: Collection[str]) -> Iterator[RawMessage]:
         """Yield the messages of these topics, decompressed."""
-        for message in self._source.messages(topics):
-            data = message.data
-            if data.startswith(ZSTD_MAGIC):
-                data = decompress(data, "zstd")
-            yield RawMessage(message.topic, message.receive_ns, data)
+        return map(_decompressed, self._source.messages(topics))
 
     def close(self) -> None:
         """Release files."""
         self._source.close()
         if self._temporary is not None:
             self._temporary.cleanup()
+
+
+def _decompressed(message: RawMessage) -> RawMessage:
+    """Return a message that may be compressed as it was; damaged ones stay as they are."""
+    if message.data.startswith(ZSTD_MAGIC):
+        with suppress(Exception):  # Several libraries can stand behind it.
+            return message._replace(data=decompress(message.data, "zstd"))
+    return message
 
 
 def _open_folder(path: Path) -> BagSource:

@@ -192,6 +192,22 @@ def test_without_metadata(
     assert "bag was not closed properly" in sentence
 
 
+def test_damaged_messages_in_a_bag_that_lost_its_metadata(
+    tmp_path: Path, bags: Any, configuration: ChannelConfiguration
+) -> None:
+    """Compressed message by message, one of them damaged."""
+    folder = bags.ros2(tmp_path / "bag", bags.recording(ticks=20), "sqlite3", "message")
+    (folder / "metadata.yaml").unlink()
+    with sqlite3.connect(storage_file(folder)) as database:
+        database.execute("UPDATE messages SET data = substr(data, 1, 9) WHERE id = 8")
+    database.close()
+    ((trajectory,), said) = read(folder, configuration)
+    expected = np.arange(1.0, 21.0)
+    expected[2] = np.nan
+    np.testing.assert_array_equal(trajectory.observations[:, 0], expected)
+    assert any("1 damaged messages were left out" in sentence for sentence in said)
+
+
 def test_a_part_of_a_split_recording_is_lost(
     tmp_path: Path, bags: Any, configuration: ChannelConfiguration
 ) -> None:
