@@ -2,6 +2,7 @@
 
     python -m benchmarks.realtime                        1 kHz for 60 s, and 100 Hz while training
     python -m benchmarks.realtime --seconds 10           shorter
+    python -m benchmarks.realtime --kind last_observation   what the node costs without its model
     python -m benchmarks.realtime --json figures.json
 
 Six joints, positions observed, efforts acting; forecasts of 10 ticks at every tick. Latency is from
@@ -29,7 +30,8 @@ import numpy as np
 
 from rffpsr_ros.episodes.episode_store import EpisodeStore
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.models.predictive_model import Signature
+from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.predictive_model import Learner, Signature
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.nodes.message_classes import typestore_of
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -92,12 +94,13 @@ def drive(rate: float, ticks: int, seed: int) -> tuple[np.ndarray[Any, Any], np.
     return np.array(positions) + 1e-4 * generator.normal(size=(ticks, 6)), efforts
 
 
-def train(rate: float, path: Path) -> None:
+def train(rate: float, path: Path, kind: str = "rff_psr") -> None:
     """Learn a model with the default sizes, and few iterations: it is to be timed, not judged."""
+    learner: Learner = RFFPSR(iterations=3) if kind == "rff_psr" else LastObservation()
     configuration = channels(rate)
     observed, acted = ([f"{kind}.{kind}.{joint}" for joint in JOINTS] for kind in KINDS)
     runs = [Trajectory(*drive(rate, 400, seed), 1.0 / rate, observed, acted) for seed in range(5)]
-    model = RFFPSR(iterations=3).fit(runs[:4], runs[4:])
+    model = learner.fit(runs[:4], runs[4:])
     model.signature = replace(Signature.of(runs[0]), channels=configuration.to_mapping())
     model.save(path)
 
@@ -306,7 +309,7 @@ def _call(service: str) -> None:
     assert answer.success, answer.message
 
 
-def run(seconds: float, rates: Sequence[float], executor: str) -> dict[str, Figures]:
+def run(seconds: float, rates: Sequence[float], executor: str, kind: str) -> dict[str, Figures]:
     """Return the figures of every run by its name."""
     results: dict[str, Figures] = {}
     fast, slow = rates
@@ -314,7 +317,7 @@ def run(seconds: float, rates: Sequence[float], executor: str) -> dict[str, Figu
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             model = folder / "model.psr"
-            train(rate, model)
+            train(rate, model, kind)
             lead = 10
             filter_command = [
                 "executables/filter_node",
@@ -351,10 +354,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (60)")
     parser.add_argument("--rates", type=float, nargs=2, default=(1000.0, 100.0), metavar="HZ")
     parser.add_argument("--executor", default="single_threaded", help="of the nodes")
+    parser.add_argument("--kind", default="rff_psr", choices=("rff_psr", "last_observation"))
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     arguments = parser.parse_args()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    results = run(arguments.seconds, arguments.rates, arguments.executor)
+    results = run(arguments.seconds, arguments.rates, arguments.executor, arguments.kind)
     print(table(results))
     if arguments.json:
         figures = {name: asdict(one) for name, one in results.items()}
