@@ -1,9 +1,11 @@
 """How fast bags are read, sampled and learned from, and how much memory that takes.
 
-Run as ``python -m benchmarks.bags``. A bag of JointState messages (six joints at 100 Hz; positions
-are observed, efforts are the actions) is written to a temporary folder. Then, each in a process
-of its own: rosbags alone decodes every message; the bag is read into trajectories; it is read and
-a model is learned without refinement. The same at a quarter of the length tells how memory grows.
+Run as ``python -m benchmarks.bags``. A bag of JointState messages (six joints at 1 kHz, as a joint
+state broadcaster sends them; positions are observed, efforts, held for 50 ms each, are the
+actions) is written to a temporary folder. Then, each in a process of its own: rosbags alone decodes
+every message; the bag is read into trajectories of 20 ticks/s; it is read and a model is learned
+without refinement; it is read at one tick per message. The same at a quarter of the length tells
+how memory grows.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from rffpsr_ros.signals import ChannelConfiguration
 TYPE = "sensor_msgs/msg/JointState"
 TOPIC = "/joint_states"
 JOINTS = [f"joint_{number}" for number in range(1, 7)]
-RATE = 100.0
-CHUNK = 10_000
+MESSAGE_RATE = 1000.0
+RATE = 20.0
+HELD = round(MESSAGE_RATE / RATE)  # messages that one command lasts
 
 CONFIGURATION = {
     "rate": RATE,
@@ -51,10 +54,9 @@ def write_bag(path: Path, messages: int, seed: int = 0) -> None:
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE)
         for number in range(messages):
-            if number % CHUNK == 0:
-                efforts = generator.normal(size=(CHUNK, 6))
-            effort = efforts[number % CHUNK]
-            now_ns = round((number + 1) * 1e9 / RATE)
+            if number % HELD == 0:
+                effort = generator.normal(size=6)
+            now_ns = round((number + 1) * 1e9 / MESSAGE_RATE)
             seconds, rest = divmod(now_ns, 1_000_000_000)
             stamp = bag.message("builtin_interfaces/msg/Time", sec=seconds, nanosec=rest)
             message = bag.message(
@@ -66,8 +68,8 @@ def write_bag(path: Path, messages: int, seed: int = 0) -> None:
                 effort=effort,
             )
             bag.write(TOPIC, now_ns, message)
-            speed = speed + (10 * effort - 20 * np.sin(position) - speed) / RATE
-            position = position + speed / RATE
+            speed = speed + (10 * effort - 20 * np.sin(position) - speed) / MESSAGE_RATE
+            position = position + speed / MESSAGE_RATE
 
 
 def decode_all(path: Path) -> None:
@@ -77,9 +79,14 @@ def decode_all(path: Path) -> None:
             reader.deserialize(data, connection.msgtype)
 
 
-def read(path: Path) -> list[Trajectory]:
+def read(path: Path, rate: float = RATE) -> list[Trajectory]:
     """Read the bag into trajectories."""
-    return read_bags(path, ChannelConfiguration.from_mapping(CONFIGURATION))
+    return read_bags(path, ChannelConfiguration.from_mapping({**CONFIGURATION, "rate": rate}))
+
+
+def read_every_message(path: Path) -> None:
+    """Read the bag with a tick for each message: the most that sampling can cost."""
+    read(path, MESSAGE_RATE)
 
 
 def read_and_learn(path: Path) -> None:
@@ -91,6 +98,7 @@ JOBS: Mapping[str, Callable[[Path], object]] = {
     "rosbags alone, decoding": decode_all,
     "read and sampled": read,
     "read, sampled and learned": read_and_learn,
+    "read, a tick per message": read_every_message,
 }
 
 
