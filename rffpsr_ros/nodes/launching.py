@@ -15,6 +15,8 @@ from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.nodes.package_files import package_folder
 
 PACKAGE = "rffpsr_ros"
+BRIDGE = "gazebo_bridge_"
+"""How the names of files in ``config`` begin that are for ros_gz_bridge, not for nodes."""
 
 _UNSET = "empty: as in params_file, else the node's default"
 _COMMON = {
@@ -98,6 +100,7 @@ def parameter_file(given: str) -> Path:
     """
     path = Path(given).expanduser()
     brought = {one.stem: one for one in package_folder("config").glob("*.yaml")}
+    brought = {name: one for name, one in brought.items() if not name.startswith(BRIDGE)}
     if path.is_file():
         return path
     if given in brought:

@@ -18,11 +18,21 @@ COMMANDS = "std_msgs/msg/Float64MultiArray"
 
 
 class ObservationTopic(NamedTuple):
-    """A topic with what is seen; ``message`` makes one of a header and a row (d_o,)."""
+    """A topic with what is seen; ``message`` makes one of a header and a row (d_o,).
+
+    ``rate`` is in Hz; None: at every tick of the system.
+    """
 
     topic: str
     type: str
     message: Callable[[Any, Array], Any]
+    rate: float | None = None
+
+    def due(self, tick: int, period: float) -> bool:
+        """Tell whether there is a message at the end of a tick."""
+        if self.rate is None:
+            return True
+        return int(tick * period * self.rate) > int((tick - 1) * period * self.rate)
 
 
 class CommandTopic(NamedTuple):
@@ -60,7 +70,7 @@ def swimmer() -> SimulatedRobot:
 
 
 ROBOTS: dict[str, Callable[[], SimulatedRobot]] = {"synthetic": synthetic, "swimmer": swimmer}
-"""The robots that can be simulated, by the value of the parameter ``system``."""
+"""The robots of this package's own equations, by the value of the parameter ``system``."""
 
 
 def _joint_states(names: tuple[str, ...]) -> ObservationTopic:

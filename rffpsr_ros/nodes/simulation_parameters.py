@@ -14,6 +14,12 @@ SIMULATOR: tuple[Parameter, ...] = (
         choices=("synthetic", "swimmer"),
     ),
     Parameter(
+        "world",
+        "",
+        "A world to simulate instead of `system`: an SDF file with its `gazebo_bridge_*.yaml`, or"
+        " `pendulum`, `arm` or `arm_camera`. Needs Drake (extra `sdf`).",
+    ),
+    Parameter(
         "speed",
         1.0,
         "How many times faster than time to simulate; other than 1.0 only with `publish_clock`.",

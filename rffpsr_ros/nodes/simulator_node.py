@@ -24,6 +24,7 @@ from rffpsr_ros.nodes.message_classes import make, message_class
 from rffpsr_ros.nodes.parameters import declare, given_parameters, misspelt
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.simulated_topics import ROBOTS, CommandTopic
+from rffpsr_ros.nodes.simulated_world import simulated_world
 from rffpsr_ros.nodes.simulation_parameters import SIMULATOR
 from rffpsr_ros.simulation.live_simulation import LiveSimulation, period_ns
 
@@ -41,7 +42,8 @@ class SimulatorNode(Node):
         declare(self, SIMULATOR)
         for sentence in misspelt(given_parameters(self), [p.name for p in SIMULATOR]):
             self.get_logger().warning(sentence)
-        self._robot = ROBOTS[self._value("system")]()
+        world = self._value("world")
+        self._robot = simulated_world(world) if world else ROBOTS[self._value("system")]()
         self._speed = self._value("speed")
         self._complaints = Complaints(self.get_logger())
         self._clock_publisher = None
@@ -58,6 +60,7 @@ class SimulatorNode(Node):
             self._wait = CommandWait(self._robot.system.period / self._speed)
         self._simulation: LiveSimulation | None = None
         self._timer: Any = None
+        self._shown = 0
         self._outputs = [
             self.create_publisher(message_class(one.type), one.topic, DEPTH)
             for one in self._robot.observations
@@ -77,7 +80,7 @@ class SimulatorNode(Node):
         looks = self._speed * (1 if self._wait is None else 2)
         self._timer = self.create_timer(period / looks, self._on_timer, clock=clock)
         self.get_logger().info(
-            f"simulating '{self._value('system')}' at {1 / period:g} Hz,"
+            f"simulating '{self._value('world') or self._value('system')}' at {1 / period:g} Hz,"
             f" {self._speed:g} times as fast as time; commands on"
             f" {', '.join(self.resolve_topic_name(one.topic) for one in self._robot.commands)}"
         )
@@ -133,7 +136,10 @@ class SimulatorNode(Node):
         if self._wait is not None:
             self._wait.shown(monotonic())
         row = simulation.look()
+        self._shown += 1
         for publisher, one in zip(self._outputs, self._robot.observations, strict=True):
+            if not one.due(self._shown, self._robot.system.period):
+                continue
             header = make("std_msgs/msg/Header", stamp=stamp, frame_id="")
             publisher.publish(one.message(header, row))
 
