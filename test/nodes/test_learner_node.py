@@ -152,11 +152,12 @@ def test_a_discarded_episode_is_gone_and_one_in_progress_is_kept_at_the_end(ros:
     node = start(ros)
     assert call(ros, "start_episode").success
     play(ros, 0, 20)
+    ros.peer.settle()
     assert call(ros, "discard_episode").success
     assert not call(ros, "discard_episode").success
     assert episodes(ros) == []
     assert call(ros, "start_episode").success
-    play(ros, 0, 20)
+    play(ros, 0, 20, START_NS + 10**10)
     ros.peer.settle()
     ros.peer.wait(0.3)
     assert node.end(signal.SIGINT, within=2.0) == 0

@@ -142,6 +142,10 @@ def test_reset_puts_the_robot_back(ros: Ros) -> None:
     ros.peer.publish("/joint_commands", Float64MultiArray(data=[1.0, -1.0]))
     ros.peer.until(lambda: states and abs(states[-1].position[0]) > 0.5, "a movement")
     ros.peer.publish("/joint_commands", Float64MultiArray(data=[0.0, 0.0]))
+    # A command that came after the reset would move the robot from its start again.
+    ros.peer.settle()
+    heard = len(states)
+    ros.peer.until(lambda: len(states) > heard + 20, "the command at work")
     assert ros.peer.call("/rffpsr_simulator/reset").success
     ros.peer.until(lambda: abs(states[-1].position[0]) < 1e-3, "the start")
     assert node.end() == 0
