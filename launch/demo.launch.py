@@ -5,19 +5,23 @@ the filter serves the model as soon as it is written.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 
-from rffpsr_ros.nodes.launching import choice, common_arguments, node
-from rffpsr_ros.nodes.launching_simulation import SYSTEMS, follows_simulation, simulated_robot
+from rffpsr_ros.nodes.launching import common_arguments, node
+from rffpsr_ros.nodes.launching_simulation import (
+    follows_simulation,
+    simulated,
+    simulated_robot,
+    simulation_arguments,
+)
 
 
 def learner_and_filter(context):
     """Return both nodes, on the simulation's time."""
-    system = choice(context, "system", SYSTEMS)
     time = follows_simulation(context)
     episodes = {"episode.auto_start": True, "episode.max_duration": 10.0}
     return [
-        node(context, "learner_node", {**episodes, **time}, system),
+        node(context, "learner_node", {**episodes, **time}, simulated(context)),
         node(context, "filter_node", time),
     ]
 
@@ -26,13 +30,7 @@ def generate_launch_description():
     """Return the arguments and the nodes."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument(
-                "system", default_value="synthetic", description="synthetic or swimmer"
-            ),
-            DeclareLaunchArgument(
-                "speed", default_value="1.0", description="how many times faster than time"
-            ),
-            DeclareLaunchArgument("seed", default_value="0", description="of all randomness"),
+            *simulation_arguments("system", "world", "speed", "seed"),
             *common_arguments(),
             OpaqueFunction(function=simulated_robot),
             OpaqueFunction(function=learner_and_filter),

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from rclpy.duration import Duration
 from rclpy.node import Node
-from std_srvs.srv import Trigger
 
 from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
@@ -27,6 +26,7 @@ from rffpsr_ros.nodes.receive_times import ReceiveTimes
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.simulation_parameters import EXCITATION
 from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs, sensor_profile
+from rffpsr_ros.nodes.trigger_services import offer
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import Tick
 from rffpsr_ros.signals.sampler import Sampler
@@ -68,8 +68,7 @@ class ExcitationNode(Node):
         else:
             self._make_play(())  # What is wrong with the options is said now.
             self.create_timer(self._configuration.period, self._on_timer)
-        self.create_service(Trigger, "~/start", self._on_start)
-        self.create_service(Trigger, "~/stop", self._on_stop)
+        offer(self, {"start": self._start, "stop": self._stop_when_asked})
         self._active = False
 
     def begin(self) -> None:
@@ -83,7 +82,7 @@ class ExcitationNode(Node):
 
     # Acting
 
-    def _start(self) -> None:
+    def _start(self) -> str:
         self._play = None if self._looks else self._make_play(())
         self._acts = 0
         self._active = True
@@ -92,6 +91,7 @@ class ExcitationNode(Node):
             f" '{self._value('signal')}' from {self._low.tolist()} to {self._high.tolist()} at"
             f" {self._configuration.rate:g} Hz"
         )
+        return "exciting"
 
     def _stop(self, reason: str) -> None:
         """Send zero, and see to it that it arrives."""
@@ -182,15 +182,9 @@ class ExcitationNode(Node):
 
     # What others ask for
 
-    def _on_start(self, request: Any, response: Any) -> Any:
-        self._start()
-        response.success, response.message = True, "exciting"
-        return response
-
-    def _on_stop(self, request: Any, response: Any) -> Any:
+    def _stop_when_asked(self) -> str:
         self._stop("asked for by a service call")
-        response.success, response.message = True, "the command is zero"
-        return response
+        return "the command is zero"
 
     def _value(self, name: str) -> Any:
         return self.get_parameter(name).value

@@ -30,14 +30,11 @@ _COMMON = {
 }
 
 
-def common_arguments(*names: str) -> list[Any]:
+def common_arguments(*names: str, **defaults: str) -> list[Any]:
     """Return the declarations of common arguments (by default of all of them)."""
+    defaults = {"log_level": "info", **defaults}
     return [
-        DeclareLaunchArgument(
-            name,
-            default_value="info" if name == "log_level" else "",
-            description=_COMMON[name],
-        )
+        DeclareLaunchArgument(name, default_value=defaults.get(name, ""), description=_COMMON[name])
         for name in names or _COMMON
     ]
 

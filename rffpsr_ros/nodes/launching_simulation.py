@@ -5,36 +5,85 @@ from __future__ import annotations
 from typing import Any
 
 from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
 
-from rffpsr_ros.nodes.launching import choice, flag, node, number
+from rffpsr_ros.nodes.launching import argument, choice, flag, node, number
 
 SYSTEMS = ("synthetic", "swimmer")
 """The systems that can be simulated; each has a parameter file of its name."""
+
+_ARGUMENTS = {
+    "system": (
+        "",
+        f"{' or '.join(SYSTEMS)}; empty: the world, if one is given, else {SYSTEMS[0]}",
+    ),
+    "world": ("", "pendulum, arm, arm_camera, or an SDF file (needs the extra sdf)"),
+    "speed": ("1.0", "how many times faster than time"),
+    "seed": ("0", "of all randomness"),
+    "excite": ("true", "whether to send commands, too"),
+}
+
+
+def simulation_arguments(*names: str, **defaults: str) -> list[Any]:
+    """Return the declarations of the arguments of a simulation (by default of all of them)."""
+    return [
+        DeclareLaunchArgument(
+            name,
+            default_value=defaults.get(name, _ARGUMENTS[name][0]),
+            description=_ARGUMENTS[name][1],
+        )
+        for name in names or _ARGUMENTS
+    ]
+
+
+def simulated(context: LaunchContext) -> str:
+    """Return the name of what is simulated, which is that of its parameter file too."""
+    if world := _world(context):
+        from rffpsr_ros.nodes.simulated_world import world_file
+
+        return world_file(world).stem
+    return choice(context, "system", SYSTEMS) if argument(context, "system") else SYSTEMS[0]
 
 
 def follows_simulation(context: LaunchContext) -> dict[str, Any]:
     """Return the parameters by which a node follows the time of the simulation.
 
-    The simulation makes the time if ``use_sim_time`` says so, or if it is faster or slower.
+    The simulation makes the time if ``use_sim_time`` says so, or if it is faster or slower; a world
+    does so unless told otherwise, as Gazebo would.
     """
     asked = flag(context, "use_sim_time")
-    makes_time = number(context, "speed") != 1.0 if asked is None else asked
-    return {"use_sim_time": True} if makes_time else {}
+    by_itself = number(context, "speed") != 1.0 or bool(_world(context))
+    return {"use_sim_time": True} if asked or (asked is None and by_itself) else {}
+
+
+def simulator(context: LaunchContext) -> Any:
+    """Return the action that starts the simulator."""
+    time = follows_simulation(context)
+    world = _world(context)
+    name = simulated(context)
+    parameters = {
+        **({"world": world} if world else {"system": name}),
+        "speed": number(context, "speed"),
+        "publish_clock": bool(time),
+        "seed": round(number(context, "seed")),
+        "use_sim_time": False,
+    }
+    return node(context, "simulator_node", parameters)
+
+
+def excitation(context: LaunchContext, **parameters: Any) -> Any:
+    """Return the action that starts the excitation of what is simulated."""
+    seed = round(number(context, "seed"))
+    given = {"seed": seed, **follows_simulation(context), **parameters}
+    return node(context, "excitation_node", given, simulated(context))
 
 
 def simulated_robot(context: LaunchContext) -> list[Any]:
     """Return the simulator and, unless ``excite`` is false, the excitation."""
-    system = choice(context, "system", SYSTEMS)
-    seed = round(number(context, "seed"))
-    time = follows_simulation(context)
-    simulator = {
-        "system": system,
-        "speed": number(context, "speed"),
-        "publish_clock": bool(time),
-        "seed": seed,
-        "use_sim_time": False,
-    }
-    actions = [node(context, "simulator_node", simulator, system)]
-    if flag(context, "excite") is not False:
-        actions.append(node(context, "excitation_node", {"seed": seed, **time}, system))
-    return actions
+    wanted = flag(context, "excite") is not False
+    return [simulator(context), *([excitation(context)] if wanted else [])]
+
+
+def _world(context: LaunchContext) -> str:
+    """Return the world that is asked for; empty if a system is."""
+    return "" if argument(context, "system") else argument(context, "world")

@@ -35,6 +35,10 @@ class Runnable(Protocol):
         ...
 
 
+class Finished(Exception):
+    """Raised by a node that has done all it was started for."""
+
+
 class _Stop:
     """Notes that a signal asked for the end."""
 
@@ -64,7 +68,7 @@ def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = No
         node = make()
         node.begin()
         _spin(node, stop)
-    except ExternalShutdownException:
+    except (ExternalShutdownException, Finished):
         pass
     except InputError as problem:
         get_logger(name).error(str(problem))

@@ -111,8 +111,24 @@ EXCITATION: tuple[Parameter, ...] = (
     EXECUTOR,
 )
 
+COLLECTOR: tuple[Parameter, ...] = (
+    Parameter("episodes", 10, "How many episodes to record.", 1, 1_000_000),
+    Parameter("duration", 10.0, "Seconds of an episode.", 0.1, 1e6),
+    Parameter("settle", 1.0, "Seconds between the reset and the episode.", 0.0, 1e6),
+    Parameter(
+        "reset",
+        "simulator",
+        "How to put the robot back before each episode: by the `simulator` of this package, by"
+        " `gazebo`, or not at all (`none`: leave it time to `settle`).",
+        choices=("simulator", "gazebo", "none"),
+    ),
+    Parameter("world", "", "With `reset: gazebo`: the name of the world."),
+    EXECUTOR,
+)
+
 TABLES: dict[str, tuple[Parameter, ...]] = {
     "simulator_node": SIMULATOR,
     "excitation_node": EXCITATION,
+    "collector_node": COLLECTOR,
 }
 """The table of each node, by the name of its executable."""

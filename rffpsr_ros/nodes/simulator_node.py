@@ -15,7 +15,6 @@ from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
-from std_srvs.srv import Trigger
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.command_wait import CommandWait
@@ -26,6 +25,7 @@ from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.simulated_topics import ROBOTS, CommandTopic
 from rffpsr_ros.nodes.simulated_world import simulated_world
 from rffpsr_ros.nodes.simulation_parameters import SIMULATOR
+from rffpsr_ros.nodes.trigger_services import offer
 from rffpsr_ros.simulation.live_simulation import LiveSimulation, period_ns
 
 NAME = "rffpsr_simulator"
@@ -68,7 +68,7 @@ class SimulatorNode(Node):
         for one in self._robot.commands:
             take = self._taker(one)
             self.create_subscription(message_class(one.type), one.topic, take, DEPTH)
-        self.create_service(Trigger, "~/reset", self._on_reset)
+        offer(self, {"reset": self._reset})
 
     def begin(self) -> None:
         """Start the simulation."""
@@ -171,12 +171,11 @@ class SimulatorNode(Node):
             return simulation.now_ns + 1
         return int(self.get_clock().now().nanoseconds)
 
-    def _on_reset(self, request: Any, response: Any) -> Any:
-        if self._simulation is not None:
-            self._simulation.restart()
-        response.success = True
-        response.message = "the robot is back at the start"
-        return response
+    def _reset(self) -> str:
+        if self._simulation is None:
+            raise InputError("the simulation has not started: there is no time yet")
+        self._simulation.restart()
+        return "the robot is back at the start"
 
     def _value(self, name: str) -> Any:
         return self.get_parameter(name).value

@@ -39,7 +39,7 @@ def prefix(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def installed(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let this process and its children find the installed package as a sourced workspace does."""
-    (site,) = {path.parent for path in prefix.rglob("rffpsr_ros/__init__.py")}
+    (site,) = {path.parents[1] for path in prefix.rglob("rffpsr_ros/__init__.py")}
     firsts = {
         "AMENT_PREFIX_PATH": prefix,
         "PYTHONPATH": site,

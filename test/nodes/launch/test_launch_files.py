@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -26,7 +27,7 @@ COMMON = {"params_file", "model_path", "namespace", "use_sim_time", "autostart",
 class Launched:
     """A launch file under ``ros2 launch``, in a process of its own."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], folder: Path) -> None:
         self.lines: list[str] = []
         command = [sys.executable, "-c", "import ros2cli.cli; raise SystemExit(ros2cli.cli.main())"]
         self.process = subprocess.Popen(
@@ -34,6 +35,7 @@ class Launched:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            cwd=folder,  # not the checkout, whose package would be imported
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -73,7 +75,7 @@ def launch(installed: Path, ros: Any, monkeypatch: pytest.MonkeyPatch) -> Iterat
     launched: list[Launched] = []
 
     def start(*words: str) -> Launched:
-        launched.append(Launched(list(words)))
+        launched.append(Launched(list(words), ros.folder))
         return launched[-1]
 
     yield start
@@ -88,8 +90,9 @@ def test_every_file_tells_its_arguments(launch: Callable[..., Launched], file: s
     assert shown.process.wait(PATIENCE) == 0
     shown.end()
     declared = set(re.findall(r"'(\w+)':", shown.output))
-    missing = COMMON - declared
-    assert not missing - ({"model_path", "autostart"} if file == "simulation.launch.py" else set())
+    without_lifecycle_nodes = file in ("simulation.launch.py", "collect.launch.py")
+    absent = {"model_path", "autostart"} if without_lifecycle_nodes else set()
+    assert COMMON - declared <= absent
 
 
 def test_filter_without_arguments_waits_for_the_learners_first_model(
@@ -159,9 +162,94 @@ def test_demo_starts_everything(launch: Callable[..., Launched], ros: Any) -> No
     assert demo.end() == 0
 
 
+def test_collect_records_episodes_and_ends(launch: Callable[..., Launched], tmp_path: Path) -> None:
+    collecting = launch(
+        "collect.launch.py",
+        "system:=synthetic",
+        "gazebo:=false",
+        "episodes:=2",
+        "duration:=3.0",
+        "speed:=4.0",
+        f"dataset_directory:={tmp_path / 'episodes'}",
+    )
+    collecting.wait_for("episode 2 of 2 is recorded")
+    collecting.wait_for("the command is zero (at the end)")
+    assert collecting.process.wait(PATIENCE) == 0
+    channels = load_channels(CHECKOUT / "config" / "synthetic.yaml")
+    from rffpsr_ros.episodes.bag_reader import read_bags
+
+    runs = read_bags(sorted((tmp_path / "episodes").glob("20*")), channels)
+    assert [len(run) > 40 for run in runs] == [True, True]
+
+
+GZ_SIM = """
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, LogInfo
+from launch.substitutions import LaunchConfiguration
+
+def generate_launch_description():
+    return LaunchDescription([
+        DeclareLaunchArgument("gz_args"),
+        DeclareLaunchArgument("on_exit_shutdown", default_value="false"),
+        LogInfo(msg=["gz sim ", LaunchConfiguration("gz_args"),
+                     " shutdown ", LaunchConfiguration("on_exit_shutdown")]),
+    ])
+"""
+PARAMETER_BRIDGE = """#!/usr/bin/env python3
+import sys
+files = [word for word in sys.argv if "launch_params" in word]
+print("bridging", sys.argv[1], *[open(file).read() for file in files], flush=True)
+"""
+
+
+@pytest.fixture
+def gazebo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretend that Gazebo's ROS packages are installed: they say how they were started."""
+    prefix = tmp_path / "gazebo"
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    launches = prefix / "share" / "ros_gz_sim" / "launch"
+    executables = prefix / "lib" / "ros_gz_bridge"
+    for folder in (index, launches, executables, prefix / "share" / "ros_gz_bridge"):
+        folder.mkdir(parents=True)
+    for package in ("ros_gz_sim", "ros_gz_bridge"):
+        (index / package).touch()
+    (launches / "gz_sim.launch.py").write_text(GZ_SIM)
+    bridge = executables / "parameter_bridge"
+    bridge.write_text(PARAMETER_BRIDGE)
+    bridge.chmod(0o755)
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix), prepend=os.pathsep)
+
+
+@pytest.mark.parametrize(
+    ("world", "options"), [("arm", "-r -s "), ("arm_camera", "-r -s --headless-rendering ")]
+)
+def test_gazebo_bridge_and_nodes_are_started(
+    launch: Callable[..., Launched], gazebo: None, prefix: Path, world: str, options: str
+) -> None:
+    started = launch("gazebo.launch.py", f"world:={world}", "headless:=true")
+    file = prefix / "share" / "rffpsr_ros" / "worlds" / f"{world}.sdf"
+    started.wait_for(f"gz sim {options}{file} shutdown true")
+    started.wait_for(f"bridging /world/{world}/control@ros_gz_interfaces/srv/ControlWorld")
+    started.wait_for(f"config/gazebo_bridge_{world}.yaml")
+    started.wait_for("listening to ")
+    started.wait_for("exciting /shoulder/torque, /elbow/torque")
+    assert "filter_node" not in started.output
+    assert started.end() == 0
+
+
+def test_without_gazebo_it_says_what_to_do(launch: Callable[..., Launched]) -> None:
+    started = launch("gazebo.launch.py")
+    if started.process.wait(PATIENCE) == 0:
+        pytest.skip("Gazebo is installed here")
+    started.end()
+    assert "simulation.launch.py world:=arm" in started.output
+    assert "Traceback" not in started.output
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("simulation.launch.py", "world:=leg"), "there is no world 'leg'; give a path, or one of"),
         (("simulation.launch.py", "system:=swimer"), "did you mean 'swimmer'"),
         (("simulation.launch.py", "speed:=fast"), "'fast'; it must be a number"),
         (("learner.launch.py", "params_file:=nowhere.yaml"), "no parameter file 'nowhere.yaml'"),
