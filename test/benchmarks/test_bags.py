@@ -11,7 +11,7 @@ from benchmarks import bags
 
 def test_every_message_is_read(tmp_path: Path) -> None:
     bags.write_bag(tmp_path / "bag", 500)
-    (trajectory,) = bags.read(tmp_path / "bag")
+    (trajectory,) = bags.read(tmp_path / "bag", bags.MESSAGE_RATE)
     assert trajectory.observations.shape == (499, 6)
     assert np.isfinite(trajectory.observations).all()
 
