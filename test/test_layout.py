@@ -38,7 +38,7 @@ COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {
     *("rclpy", "builtin_interfaces", "rcl_interfaces", "lifecycle_msgs", "std_srvs"),
     *("diagnostic_msgs", "geometry_msgs", "nav_msgs", "rosgraph_msgs", "sensor_msgs"),
-    *("std_msgs", "trajectory_msgs", "launch", "launch_ros"),
+    *("std_msgs", "trajectory_msgs", "ament_index_python", "launch", "launch_ros"),
 }
 
 LINES_OF_A_FILE = 350
