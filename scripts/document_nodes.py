@@ -15,8 +15,9 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
 from rffpsr_ros.nodes import interfaces as offered  # noqa: E402
+from rffpsr_ros.nodes import simulation_interfaces as simulated  # noqa: E402
 from rffpsr_ros.nodes.parameters import FILTER, LEARNER, Parameter  # noqa: E402
-from rffpsr_ros.nodes.simulation_parameters import EXCITATION, SIMULATOR  # noqa: E402
+from rffpsr_ros.nodes.simulation_parameters import COLLECTOR, EXCITATION, SIMULATOR  # noqa: E402
 
 PAGE = CHECKOUT / "docs" / "nodes.md"
 
@@ -86,12 +87,40 @@ put them into the folder, or use `rffpsr train`.
 """
 
 SIMULATOR_WORDS = """\
-A simulated robot on topics, in real time or faster: what the demonstration runs.
+A simulated robot on topics, in real time or faster: what the demonstration runs, and a world of
+Gazebo for those who have no Gazebo (see [Simulation with Gazebo](gazebo.md)).
+
+```
+ros2 launch rffpsr_ros simulation.launch.py system:=swimmer
+ros2 launch rffpsr_ros simulation.launch.py world:=arm speed:=4.0
+```
+
+**Time.** By itself it keeps pace with the clock, and makes up for ticks that came late. With
+`publish_clock` it makes the time: a busy machine then only slows it down. What is recorded of it is
+what happened: a command acts from the first tick that starts after it has come.
 """
 
 EXCITATION_WORDS = """\
-Sends commands to learn from, on the action topics of a channel configuration, within limits. It
-always ends with zero.
+Sends commands to learn from, on the action topics of a channel configuration, within limits.
+
+```
+ros2 run rffpsr_ros excitation_node --ros-args --params-file arm.yaml
+```
+
+**The end is zero.** Whatever ends it (`~/stop`, `duration`, SIGINT, SIGTERM), the last command is
+zero, and it waits for listeners to confirm it. After `kill -9` nobody sends zero: a robot needs a
+watchdog of its own.
+
+**Limits** must be given: with the default, zero, there is nothing to excite.
+"""
+
+COLLECTOR_WORDS = """\
+Records episodes one after the other and ends: excitation stopped, robot reset, episode started,
+excitation started, episode ended. It calls the services of the other nodes, in its own namespace.
+
+```
+ros2 launch rffpsr_ros collect.launch.py episodes:=25 duration:=10.0
+```
 """
 
 
@@ -113,8 +142,23 @@ def page() -> str:
             topics(offered.LEARNER_TOPICS),
             services(offered.LEARNER_SERVICES),
         ),
-        section("Simulator: `simulator_node`", SIMULATOR_WORDS, SIMULATOR),
-        section("Excitation: `excitation_node`", EXCITATION_WORDS, EXCITATION),
+        section(
+            "Simulator: `simulator_node`, named `rffpsr_simulator`",
+            SIMULATOR_WORDS,
+            SIMULATOR,
+            topics(simulated.SIMULATOR_TOPICS),
+            services(simulated.SIMULATOR_SERVICES),
+        ),
+        section(
+            "Excitation: `excitation_node`, named `rffpsr_excitation`",
+            EXCITATION_WORDS,
+            EXCITATION,
+            topics(simulated.EXCITATION_TOPICS),
+            services(simulated.EXCITATION_SERVICES),
+        ),
+        section(
+            "Collector: `collector_node`, named `rffpsr_collector`", COLLECTOR_WORDS, COLLECTOR
+        ),
     ]
     return "\n".join(sections)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Direction = Literal["published", "subscribed"]
+Direction = Literal["published", "subscribed", "both"]
 
 _SENSOR = "best effort, volatile, depth `queue_depth`; overridable by `qos_overrides`"
 _OUTPUT = "reliable, volatile, depth 10"

@@ -27,7 +27,7 @@ def test_the_page_is_current(checkout: Path) -> None:
 def test_every_parameter_is_on_the_page(checkout: Path) -> None:
     script = runpy.run_path(str(checkout / "scripts" / "document_nodes.py"))
     text = script["page"]()
-    for table in ("FILTER", "LEARNER", "SIMULATOR", "EXCITATION"):
+    for table in ("FILTER", "LEARNER", "SIMULATOR", "EXCITATION", "COLLECTOR"):
         for parameter in script[table]:
             assert f"| `{parameter.name}`" in text
             assert parameter.description in text
