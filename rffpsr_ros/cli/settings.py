@@ -47,7 +47,7 @@ def load_configuration(path: str, settings: Sequence[str] = ()) -> ChannelConfig
     return ChannelConfiguration.from_mapping(content, path)
 
 
-def parse_setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str | list[str]) -> tuple[str, Any]:
     """Return key and value of ``key=value``; the value is read as YAML.
 
     Raises
@@ -55,6 +55,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
     InputError
         If there is no ``=``, no key, or the value is no YAML.
     """
+    if isinstance(text, list):  # some versions of argparse make this of a bare '--'
+        text = "--"
     key, equals, value = text.partition("=")
     key = key.strip()
     if not equals or not all(key.split(".")):

@@ -43,8 +43,17 @@ def start_robot(ros: Ros, name: str, limits: str, **simulator: Any) -> NodeProce
     return node
 
 
+def everybody_listens(ros: Ros, topic: str) -> None:
+    """Wait until robot and learner listen to a topic that the excitation publishes."""
+    count = ros.peer.node.count_subscribers
+    ros.peer.until(lambda: count(topic) >= 2, f"robot and learner at {topic}")
+    ros.peer.until(lambda: ros.peer.node.count_publishers(topic), f"a publisher of {topic}")
+    ros.peer.wait(1.0)  # discovery goes both ways; this side knows only its own
+
+
 def test_episodes_begin_at_the_start_and_the_node_ends(ros: Ros) -> None:
     start_robot(ros, "swimmer", "[2.0, 2.0]", system="swimmer", speed=3.0)
+    everybody_listens(ros, "/joint_commands")
     collector = ros.start(
         "collector_node", episodes=EPISODES, duration=2.0, settle=0.1, use_sim_time=True
     )
