@@ -1,0 +1,95 @@
+"""A linear system in innovation form, and one step of its Kalman filter.
+
+    x_{t+1} = A x_t + B a_t + K e_t
+    o_t     = C x_t + D a_t + e_t,      e_t white with covariance R
+
+The action reaches the observation of its own tick through D: it acts before the observation is
+seen. While everything is observed, the state follows without any uncertainty and K is the gain.
+After a missing observation e_t is unknown; the state then carries a covariance, and the gain is
+that of the time-varying Kalman filter, whose predictions are those of any other form of the system.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.arrays import Array
+
+
+class LinearSystem(NamedTuple):
+    """Matrices of the innovation form for n states, in the units of what it is fed."""
+
+    transition: Array  # A (n, n)
+    action: Array  # B (n, d_a)
+    output: Array  # C (d_o, n)
+    feedthrough: Array  # D (d_o, d_a)
+    gain: Array  # K (n, d_o)
+    innovation: Array  # R (d_o, d_o)
+    start: Array  # (n,): mean of the state at an episode's start
+    start_covariance: Array  # (n, n)
+
+
+class LinearState(NamedTuple):
+    """What is known of x_t before tick t; a leading batch axis is allowed."""
+
+    mean: Array  # (n,)
+    covariance: Array  # (n, n)
+
+
+def expected_observation(system: LinearSystem, mean: Array, action: Array) -> Array:
+    """Return C x + D a (..., d_o)."""
+    return np.asarray(mean @ system.output.T + action @ system.feedthrough.T)
+
+
+def kalman_step(
+    system: LinearSystem, state: LinearState, action: Array, observation: Array
+) -> LinearState:
+    """Return what is known of x_{t+1}, for a batch of states, actions (N, d_a) and (N, d_o).
+
+    NaN in an observation means missing; the rest of it still counts.
+    """
+    expected = expected_observation(system, state.mean, action)
+    seen = ~np.isnan(observation)
+    error = np.where(seen, observation - expected, 0.0)
+    gain = _gain(system, state.covariance, seen)
+    mean = state.mean @ system.transition.T + action @ system.action.T
+    mean = mean + (gain @ error[:, :, None])[:, :, 0]
+    # Joseph's form: a sum of squares stays positive, and is exactly 0 where nothing is unknown.
+    closed = system.transition - gain @ system.output
+    noise = system.gain - gain
+    covariance = closed @ state.covariance @ closed.swapaxes(1, 2)
+    covariance = covariance + noise @ system.innovation @ noise.swapaxes(1, 2)
+    return LinearState(mean, covariance)
+
+
+def _gain(system: LinearSystem, covariance: Array, seen: Array) -> Array:
+    """Return the gains (N, n, d_o), zero in the columns of what was not seen.
+
+    With everything seen it is K + (A - K C) P C^T S^-1, which needs no inverse of R: without noise
+    R is singular. A missing channel's innovation is first estimated from those of the others.
+    """
+    known = np.repeat(system.gain[None], len(seen), axis=0)
+    partly = ~seen.all(1)
+    if partly.any():
+        known[partly] = _divide(
+            system.gain @ system.innovation * seen[partly][:, None, :],
+            _among_seen(system.innovation[None], seen[partly]),
+        )
+    output = system.output * seen[:, :, None]
+    spread = (system.transition - known @ output) @ covariance @ output.swapaxes(1, 2)
+    total = output @ covariance @ output.swapaxes(1, 2) + system.innovation
+    return known + _divide(spread, _among_seen(total, seen))
+
+
+def _among_seen(covariance: Array, seen: Array) -> Array:
+    """Return covariances (N, d_o, d_o) with rows and columns of the unseen made those of I."""
+    both = seen[:, :, None] & seen[:, None, :]
+    return np.where(both, covariance, np.eye(seen.shape[1]))
+
+
+def _divide(left: Array, covariance: Array) -> Array:
+    """Return L S^-1 for symmetric S (N, d, d), as its pseudoinverse where S is singular."""
+    inverse = np.linalg.pinv(covariance, rcond=1e-12, hermitian=True)
+    return np.asarray(left @ inverse)
