@@ -20,6 +20,7 @@ FLOORS = {
     "rffpsr_ros.errors": 0,
     "rffpsr_ros.signals": 1,
     "rffpsr_ros.episodes": 1,
+    "rffpsr_ros.models.bands": 1,
     "rffpsr_ros.models.predictive_model": 1,
     "rffpsr_ros.models.storage": 1,  # the contract's file: knows the kinds of models by name
     "rffpsr_ros.learning": 2,

@@ -119,7 +119,7 @@ def horizon_errors(
     """
     if horizon < 1 or start < 0:
         raise InputError(f"horizon is {horizon} and start {start}; they must be >= 1 and >= 0")
-    targets = [_targets(trajectory, horizon, start) for trajectory in trajectories]
+    targets = [targets_by_origin(trajectory, horizon, start) for trajectory in trajectories]
     means = _mean_target(targets, start + horizon)
     errors, variances, counts = [], [], []
     for trajectory, target in zip(trajectories, targets, strict=True):
@@ -192,7 +192,7 @@ def observation_range(trajectories: Sequence[Trajectory]) -> Range:
     return np.nanmin(observations, axis=0), np.nanmax(observations, axis=0)
 
 
-def _targets(trajectory: Trajectory, horizon: int, start: int) -> Array:
+def targets_by_origin(trajectory: Trajectory, horizon: int, start: int) -> Array:
     """Return what each origin is scored on, (origins, horizon, d_o)."""
     observations = trajectory.observations[start:]
     if len(observations) < horizon:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.models.bands import Bands
 
 Array = NDArray[Any]
 
@@ -68,6 +69,8 @@ class PredictiveModel(ABC, Generic[StateT]):
 
     signature: Signature
     record: TrainingRecord
+    bands: Bands | None = None
+    """How far off forecasts were on unseen data; None: nobody measured it."""
 
     @property
     def history_length(self) -> int:

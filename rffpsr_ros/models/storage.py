@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rffpsr_ros import __version__
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.bands import Bands
 from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
 
 FORMAT = "rffpsr_ros model"
@@ -43,6 +44,8 @@ KINDS: Mapping[str, str] = {
 
 _HEADER = "header.json"
 _ARRAY_SUFFIX = ".npy"
+_BANDS = "prediction_bands_"
+"""Before the names of the arrays of bands, which any kind of model may have."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -77,6 +80,8 @@ def save_model(model: PredictiveModel[Any], path: str | Path) -> None:
     if model.kind not in KINDS:
         raise InputError(f"models of kind '{model.kind}' cannot be saved; known: {_known_kinds()}")
     model_header, arrays = model.to_arrays()
+    if model.bands is not None:
+        arrays |= {_BANDS + name: array for name, array in model.bands._asdict().items()}
     stored = {name: _storable(array) for name, array in arrays.items()}
     header = _as_json(
         {
@@ -108,9 +113,10 @@ def load_model(path: str | Path) -> PredictiveModel[Any]:
     try:
         signature = _signature(header["signature"])
         record = _record(header["record"])
-        return model_class(header["kind"]).from_arrays(
-            signature, record, header["model"], file.arrays
-        )
+        arrays, bands = _without_bands(file.arrays)
+        model = model_class(header["kind"]).from_arrays(signature, record, header["model"], arrays)
+        model.bands = bands
+        return model
     except (KeyError, TypeError, ValueError, IndexError) as fault:
         if isinstance(fault, InputError):
             raise
@@ -263,6 +269,16 @@ def _signature(fields: Mapping[str, Any]) -> Signature:
 
 def _record(fields: Mapping[str, Any]) -> TrainingRecord:
     return TrainingRecord(fields["options"], fields["metrics"], tuple(fields["notes"]))
+
+
+def _without_bands(
+    arrays: Mapping[str, NDArray[Any]],
+) -> tuple[dict[str, NDArray[Any]], Bands | None]:
+    """Return the model's own arrays, and its bands if it has any."""
+    own = {name: array for name, array in arrays.items() if not name.startswith(_BANDS)}
+    if len(own) == len(arrays):
+        return own, None
+    return own, Bands(*(arrays[_BANDS + name] for name in Bands._fields))
 
 
 def model_class(kind: str) -> type[PredictiveModel[Any]]:

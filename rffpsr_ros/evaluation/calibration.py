@@ -1,0 +1,124 @@
+"""Prediction bands measured: what forecasts missed by on recordings they were not learned from.
+
+Each fold of the recordings is forecast by a model that was learned, with all its choices of when
+to stop, from the others. What the whole model will miss by is a little less, since it learns from
+more: the bands err on the wide side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.evaluation.horizon_error import forecasts, targets_by_origin
+from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
+from rffpsr_ros.learning.folds import folds
+from rffpsr_ros.models.bands import Bands, conformal_bands
+from rffpsr_ros.models.predictive_model import PredictiveModel
+
+FOLDS = 3
+
+LARGEST = 20_000
+"""Forecasts from which bands are made; of more, evenly spaced ones."""
+
+Fit = Callable[[Sequence[Trajectory]], PredictiveModel[Any]]
+
+
+def calibrate(
+    fit: Fit,
+    trajectories: Sequence[Trajectory],
+    horizon: int = 10,
+    start: int = 9,
+    count: int = FOLDS,
+    progress: Callable[[str, float], None] | None = None,
+) -> Bands:
+    """Return bands from errors of models that ``fit`` learns from the other folds.
+
+    Parameters
+    ----------
+    fit
+        Learns a model; it must hold out what it needs to make choices by itself.
+    start
+        First origin (tick of a trajectory) whose forecast counts.
+
+    Raises
+    ------
+    InputError
+        If there are too few recordings for folds, or ``fit`` cannot learn from a fold.
+    """
+    errors = []
+    for number, (train, held_out) in enumerate(folds(trajectories, count, start + 2 * horizon)):
+        if progress is not None:
+            progress("prediction bands", number / count)
+        errors.append(residuals(fit(train), held_out, horizon, start))
+    return conformal_bands(np.concatenate(errors))
+
+
+def residuals(
+    model: PredictiveModel[Any], trajectories: Sequence[Trajectory], horizon: int, start: int
+) -> Array:
+    """Return what came minus what was forecast (n, H, d_o), over all origins of all trajectories.
+
+    Of more than `LARGEST` origins every so many-th is taken.
+    """
+    every = 1 + sum(map(len, trajectories)) // LARGEST
+    columns = trajectories[0].observations.shape[1]
+    found = [np.empty((0, horizon, columns))]
+    for trajectory in trajectories:
+        came = targets_by_origin(trajectory, horizon, start)
+        for first, forecast in forecasts(model, trajectory, horizon, start):
+            chunk = came[first - start : first - start + len(forecast)] - forecast
+            found.append(chunk[-first % every :: every])
+    return np.concatenate(found)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Share (H, d_o) of what came that lay within the bands; NaN where nothing came.
+
+    ``fixed`` for the bands as they are in the model file, ``adapted`` for bands that learn from
+    each recording as it goes on, as the live filter's do.
+    """
+
+    nominal: float
+    fixed: Array
+    adapted: Array
+
+
+def coverage(
+    model: PredictiveModel[Any],
+    trajectories: Sequence[Trajectory],
+    nominal: float = 0.9,
+    horizon: int = 10,
+    start: int = 9,
+) -> Coverage | None:
+    """Return how much of what came the model's bands covered; None if it has no bands."""
+    if model.bands is None:
+        return None
+    width = model.bands.half_width(nominal, horizon)
+    came, fixed, adapted = 0, 0, 0
+    for trajectory in trajectories:
+        adaptive = AdaptiveBands(model.bands, nominal, horizon)
+        errors = np.abs(_all_residuals(model, trajectory, horizon, start))
+        came = came + np.isfinite(errors).sum(axis=0)
+        fixed = fixed + (errors <= width).sum(axis=0)
+        for origin, error in enumerate(errors):
+            # Bands know the errors of forecasts whose last target has come.
+            if origin >= horizon and (origin - horizon) % horizon == 0:
+                adaptive.score(errors[origin - horizon])
+            adapted = adapted + (error <= adaptive.half_width)
+    share = np.where(came, came, np.nan)
+    return Coverage(nominal, fixed / share, adapted / share)
+
+
+def _all_residuals(
+    model: PredictiveModel[Any], trajectory: Trajectory, horizon: int, start: int
+) -> Array:
+    """Return the errors of every origin (n, H, d_o)."""
+    came = targets_by_origin(trajectory, horizon, start)
+    chunks = [chunk for _, chunk in forecasts(model, trajectory, horizon, start)]
+    return np.concatenate([came[:0], *chunks]) - came if chunks else came[:0]
