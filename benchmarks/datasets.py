@@ -84,7 +84,7 @@ def swimmer(seed: int, blind_probability: float = 0.8, noise: float = 0.05) -> S
 
     Training actions are uniformly random; in the test trajectories they are so with
     ``blind_probability`` and seek the goal otherwise. The target is the nose position, the last two
-    observations (`SWIMMER_TARGET`).
+    observations.
     """
     system = Swimmer()
     low, high = system.action_limits
@@ -100,10 +100,6 @@ def swimmer(seed: int, blind_probability: float = 0.8, noise: float = 0.05) -> S
     # A seed of its own: the test must not begin with the training set's blind actions.
     test = dataset(system, with_probability(blind_probability), 10, 100, seed + 1_000_000, noise)
     return Split(learning[:24], learning[24:], test)
-
-
-SWIMMER_TARGET = slice(2, 4)
-"""The columns of the swimmer's nose position."""
 
 
 def quarter_drone() -> Split:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors, forecasts
 from rffpsr_ros.models.predictive_model import PredictiveModel
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
 """Told apart by the colour-blind too (Okabe and Ito)."""
 _MARKERS = "osD^vP*X"
+_LINES = ("-", "--", ":")
+_BESIDE: dict[str, Any] = {
+    "loc": "upper left",
+    "bbox_to_anchor": (1.01, 1.0),
+    "frameon": False,
+    "fontsize": "small",
+}
+"""Where a legend names every line and hides none."""
 
 
 def plot_errors(errors: Mapping[str, HorizonErrors], path: str | Path, title: str = "") -> None:
@@ -30,25 +38,66 @@ def plot_errors(errors: Mapping[str, HorizonErrors], path: str | Path, title: st
     InputError
         If matplotlib is missing, or cannot write that file.
     """
-    figure = _figure(7.5, 4.5)
+    plot_curves({title: {name: one.mse[None] for name, one in errors.items()}}, path)
+
+
+def plot_curves(
+    panels: Mapping[str, Mapping[str, Array]],
+    path: str | Path,
+    ylabel: str = "mean squared error",
+) -> None:
+    """Draw errors over the horizon, on log axes, side by side in panels named by their titles.
+
+    Each panel names its curves; a curve is an array (runs, H), drawn as the median over runs with
+    the range of all runs shaded. A name has one colour and one marker in all panels.
+
+    Raises
+    ------
+    InputError
+        If matplotlib is missing, or cannot write that file.
+    """
+    columns = min(3, len(panels))
+    rows = -(-len(panels) // columns)
+    figure = _figure(3.3 + 4.2 * columns, 4.5 * rows)
     from matplotlib.ticker import MaxNLocator
 
-    axes = figure.subplots()
-    for i, (name, one) in enumerate(errors.items()):
-        axes.semilogy(
-            np.arange(1, one.horizon + 1),
-            one.mse,
-            color=_COLOURS[i % len(_COLOURS)],
-            marker=_MARKERS[i % len(_MARKERS)],
-            markersize=5,
-            label=name,
-        )
-    axes.set_xlabel("horizon (ticks ahead)")
-    axes.set_ylabel("mean squared error")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(True, which="both", alpha=0.25)
-    _legend(axes)
-    axes.set_title(title)
+    names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
+    for spare in places[len(panels) :]:
+        spare.set_axis_off()
+    for axes, (title, curves) in zip(places, panels.items(), strict=False):
+        for name, runs in curves.items():
+            i = names.index(name)
+            horizons = np.arange(1, runs.shape[1] + 1)
+            axes.semilogy(
+                horizons,
+                np.median(runs, axis=0),
+                color=_COLOURS[i % len(_COLOURS)],
+                marker=_MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)],
+                linestyle=_LINES[i // len(_COLOURS) % len(_LINES)],
+                markersize=5,
+                label=name,
+            )
+            if len(runs) > 1:
+                axes.fill_between(
+                    horizons,
+                    runs.min(axis=0),
+                    runs.max(axis=0),
+                    color=_COLOURS[i % len(_COLOURS)],
+                    alpha=0.15,
+                    linewidth=0,
+                )
+        axes.set_xlabel("horizon (ticks ahead)")
+        axes.set_ylabel(ylabel)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(True, which="both", alpha=0.25)
+        axes.set_title(title)
+    handles = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    places[columns - 1].legend(handles.values(), handles.keys(), **_BESIDE)
     _save(figure, path)
 
 
@@ -106,8 +155,8 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _legend(axes: Axes) -> None:
-    """Name every line beside the axes, where it hides none."""
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+    """Name every line beside the axes."""
+    axes.legend(**_BESIDE)
 
 
 def _save(figure: Figure, path: str | Path) -> None:

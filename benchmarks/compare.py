@@ -1,0 +1,106 @@
+"""Methods on data sets, side by side: a table and a plot for each data set, and JSON.
+
+    python -m benchmarks.compare                  everything; what did not change is kept
+    python -m benchmarks.compare --methods 'RFFPSR()' --data synth jackal --runs 5
+    python -m benchmarks.compare --show           tables of what was measured, no new run
+
+Results are kept in benchmarks/results, one file per data set and method (`benchmarks.records`).
+Runs differ by the seed of the method and, where data are simulated, by the data themselves; a
+method that draws nothing learns from recorded data once. Time is processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.measurement import measured
+from benchmarks.methods import METHODS, Method
+from benchmarks.records import RESULTS, Record, read_records
+from benchmarks.tables import curves, task_tables
+from benchmarks.tasks import TASKS, Task
+from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.evaluation.plots import plot_curves
+
+T = TypeVar("T")
+
+
+def run(
+    methods: Iterable[Method], tasks: Iterable[Task], runs: int = 3, folder: Path = RESULTS
+) -> dict[str, list[Record]]:
+    """Measure what changed; return the records of these methods, by task."""
+    tasks = list(tasks)
+    records: dict[str, list[Record]] = {task.name: [] for task in tasks}
+    for record in measured(methods, tasks, runs, folder):
+        records[record.task].append(record)
+    return records
+
+
+def show(task: Task, records: Sequence[Record]) -> None:
+    """Print a task's tables."""
+    print(f"\n**{task.name}**: {task.title}. {task.unit[0].upper()}{task.unit[1:]}.")
+    for test, table in task_tables(task, records):
+        print(f"\n{test}\n\n{table}" if test else f"\n{table}", flush=True)
+
+
+def plot(task: Task, records: Sequence[Record], path: Path) -> None:
+    """Draw the errors over the horizon of every test, a panel each, into ``path``."""
+    done = [record for record in records if not record.refused]
+    tests = list(done[0].runs[0].scores)
+    panels = {
+        f"{task.name}, {test}" if len(tests) > 1 else task.name: curves(done, test)
+        for test in tests
+    }
+    plot_curves(panels, path, task.unit)
+
+
+def in_order(records: Sequence[Record], names: Iterable[str]) -> list[Record]:
+    """Return records in the order of their methods' names, others after them."""
+    places = {name: place for place, name in enumerate(names)}
+    return sorted(records, key=lambda record: places.get(record.method, len(places)))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help=", ".join(METHODS))
+    parser.add_argument("--data", nargs="+", metavar="NAME", help=", ".join(TASKS))
+    parser.add_argument("--runs", type=int, default=3, help="seeds or draws (default: 3)")
+    parser.add_argument("--show", action="store_true", help="print what was measured before")
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
+    parser.add_argument("--plots", type=Path, help="draw a plot per data set into this folder")
+    options = parser.parse_args(arguments)
+    try:
+        methods = _chosen(METHODS, options.methods, "method")
+        tasks = _chosen(TASKS, options.data, "data set")
+        if not options.show:
+            records = run(methods, tasks, options.runs, options.folder)
+        else:
+            records = {task.name: read_records(task.name, options.folder) for task in tasks}
+        for task in tasks:
+            found = in_order(records[task.name], METHODS)
+            if not found:
+                continue
+            show(task, found)
+            if options.plots and task.free_run is None:
+                plot(task, found, options.plots / f"{task.name}.png")
+    except InputError as fault:
+        print(f"error: {fault}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _chosen(known: Mapping[str, T], names: Sequence[str] | None, what: str) -> list[T]:
+    for name in names or ():
+        if name not in known:
+            raise InputError(f"unknown {what} '{name}'{did_you_mean(name, known)}")
+    return [known[name] for name in names or known]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

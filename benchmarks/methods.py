@@ -1,0 +1,65 @@
+"""The methods that are compared: a learner, its options, and where its source stands.
+
+A new method is an entry of `METHODS`, or a `Method` of one's own given to `benchmarks.compare.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.mean import Mean
+from rffpsr_ros.models.predictive_model import Learner
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+
+
+@dataclass(frozen=True)
+class Method:
+    """A learner under a name.
+
+    Attributes
+    ----------
+    name
+        As tables and plots show it; the name of its file among the results.
+    learner
+        Makes the learner from ``options`` (and ``seed``, where ``seeded``).
+    options
+        JSON types only.
+    seeded
+        Whether the learner draws at random; if not, recorded data are learned from once.
+    everything
+        Learn from the validation part too, choosing by folds of one's own.
+    module
+        Where the learner's source begins; what it imports of this project is part of it.
+    version
+        For a method from elsewhere: name and version of what learns, in place of the source.
+    """
+
+    name: str
+    learner: Callable[..., Learner]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seeded: bool = False
+    everything: bool = False
+    module: str = ""
+    version: str = ""
+
+    def make(self, seed: int) -> Learner:
+        """Return the learner of one run."""
+        return self.learner(**self.options, **({"seed": seed} if self.seeded else {}))
+
+    @property
+    def source(self) -> str:
+        """Return the module in which the learner's source begins."""
+        return self.module or self.learner.__module__
+
+
+_ALL = (
+    Method("RFFPSR()", RFFPSR, seeded=True),
+    Method("linear ARX", LinearARX, everything=True),
+    Method("last observation", LastObservation),
+    Method("mean", Mean),
+)
+METHODS: Mapping[str, Method] = {method.name: method for method in _ALL}

@@ -1,0 +1,187 @@
+"""What methods are compared on: data sets, each with its tests and the rule they are scored by.
+
+A new data set is an entry of `TASKS`, or a `Task` of one's own given to `benchmarks.compare.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from benchmarks import datasets
+from benchmarks.datasets import Split
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.evaluation.horizon_error import (
+    Range,
+    free_run_rmse,
+    horizon_errors,
+    observation_range,
+)
+from rffpsr_ros.models.predictive_model import PredictiveModel
+
+Scores = dict[str, list[float]]
+"""Errors by test: mean squared ones by horizon, or one root mean square of a free run."""
+
+
+class Material(NamedTuple):
+    """Trajectories to learn from, to choose by, and to judge by in one test or several."""
+
+    train: Sequence[Trajectory]
+    validation: Sequence[Trajectory]
+    tests: Mapping[str, Sequence[Trajectory]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set and how forecasts of it are scored.
+
+    Attributes
+    ----------
+    name
+        Short; the name of its folder among the results.
+    title
+        What is forecast, how the data are split and how forecasts are scored, in one sentence.
+    load
+        Returns the material of draw 0, 1, ...; recorded data have one draw only.
+    draws
+        Whether there are several draws: then run i of a method uses draw i and seed i.
+    horizon, start
+        Horizons 1 to ``horizon``, from origin ``start`` on (so many ticks were seen before).
+    clips
+        Score forecasts as they are (False), limited to the training range (True), or both.
+    target
+        The columns of the observations that count; all if there are none.
+    free_run
+        Instead of horizons: the error of one forecast to the end after so many ticks.
+    unit
+        What the scores are measured in.
+    """
+
+    name: str
+    title: str
+    load: Callable[[int], Material]
+    draws: bool = False
+    horizon: int = 10
+    start: int = 20
+    clips: tuple[bool, ...] = (False,)
+    target: tuple[int, ...] = ()
+    free_run: int | None = None
+    unit: str = "mean squared error"
+
+    def protocol(self) -> dict[str, Any]:
+        """Return what a score depends on beside data and model, in JSON types."""
+        if self.free_run is not None:
+            return {"free run after": self.free_run}
+        return {
+            "horizon": self.horizon,
+            "start": self.start,
+            "clips": list(self.clips),
+            "target": list(self.target),
+        }
+
+    def score(self, model: PredictiveModel[Any], material: Material) -> Scores:
+        """Return a model's errors on every test."""
+        scores: Scores = {}
+        for test, runs in material.tests.items():
+            if self.free_run is not None:
+                (run,) = runs
+                scores[test] = free_run_rmse(model, run, self.free_run).tolist()
+                continue
+            for clip in self.clips:
+                limits = observation_range(material.train) if clip else None
+                name = f"{test}, clipped" if clip and len(self.clips) > 1 else test
+                scores[name] = self._by_horizon(model, runs, limits)
+        return scores
+
+    def _by_horizon(
+        self, model: PredictiveModel[Any], runs: Sequence[Trajectory], limits: Range | None
+    ) -> list[float]:
+        errors = horizon_errors(model, runs, self.horizon, self.start, limits)
+        counted = list(self.target) or slice(None)
+        by_horizon: list[float] = errors.mse_by_observation[:, counted].sum(axis=1).tolist()
+        return by_horizon
+
+
+def recorded(load: Callable[[], Split]) -> Callable[[int], Material]:
+    """Return a loader of material from one of a recording with a single test."""
+    return lambda draw: single_test(load())
+
+
+def single_test(split: Split) -> Material:
+    """Return a split as material whose one test is called "test"."""
+    return Material(split.train, split.validation, {"test": split.test})
+
+
+def each_alone(split: Split) -> Material:
+    """Return a split as material with a test for each test trajectory, named by its label."""
+    return Material(split.train, split.validation, {run.label: [run] for run in split.test})
+
+
+def swimmer_tests(draw: int) -> Material:
+    """Return the swimmer under policies of ever more feedback; training data are the same."""
+    tests = {}
+    for blind in (1.0, 0.8, 0.2):
+        split = datasets.swimmer(draw, blind)
+        tests[f"{100 * blind:.0f} % blind"] = split.test
+    return Material(split.train, split.validation, tests)
+
+
+_ALL = (
+    Task(
+        "synth",
+        "synth.mat, the paper's synthetic data as its authors recorded it: 10 training, 5"
+        " validation, 10 test trajectories of 100 ticks; the authors' evaluation (origins 10 to 91"
+        " from the initial state, forecasts limited to the training range)",
+        recorded(datasets.synth),
+        start=9,
+        clips=(True,),
+    ),
+    Task(
+        "fresh",
+        "fresh data of the same system: 10 training, 5 validation, 50 test trajectories of 100"
+        " ticks, a set of its own for every run; scored from tick 20",
+        lambda draw: single_test(datasets.fresh_synthetic(1000 + draw)),
+        draws=True,
+    ),
+    Task(
+        "jackal",
+        "Clearpath Jackal, 61 s at 50 Hz, turning rate and accelerations given wheel odometry:"
+        " first 70 % training, next 10 % validation, last 20 % test; scored from tick 20, errors"
+        " summed over 3 observations",
+        recorded(datasets.jackal),
+    ),
+    Task(
+        "drone",
+        "one-axis drone rig in closed loop, 100 Hz: recordings 1 to 3 (validation: last fifth of"
+        " each), test on recording 4; scored from tick 20",
+        recorded(datasets.quarter_drone),
+        unit="mean squared error, deg^2",
+    ),
+    Task(
+        "swimmer",
+        "3-link swimmer, 5 % noise, nose position: 24 training and 1 validation trajectory of 100"
+        " ticks under random torques, tests of 10 under mixed policies, a set of its own for every"
+        " run; scored from tick 20, as forecast and limited to the training range",
+        swimmer_tests,
+        draws=True,
+        clips=(False, True),
+        target=(2, 3),
+    ),
+    Task(
+        "silverbox",
+        "Silverbox, free run after 50 samples: first 75 % of the multisine part training (65062"
+        " samples), tests its last quarter, the arrow (40475) and its first 32000 samples",
+        lambda draw: each_alone(datasets.silverbox()),
+        free_run=50,
+        unit="root mean square, mV",
+    ),
+    Task(
+        "tanks",
+        "cascaded tanks, 1024 samples each for training and test: free run after 5 samples",
+        recorded(datasets.cascaded_tanks),
+        free_run=5,
+        unit="root mean square, V",
+    ),
+)
+TASKS: Mapping[str, Task] = {task.name: task for task in _ALL}
