@@ -17,12 +17,14 @@ from rffpsr_ros.learning.arrays import Array, khatri_rao, symmetric_products
 from rffpsr_ros.learning.features import (
     MEDIAN_POINTS,
     FeatureMap,
+    Features,
     draw_frequencies,
     median_distance,
     random_fourier_features,
 )
 from rffpsr_ros.learning.projection import principal_directions
 from rffpsr_ros.learning.scaling import Run
+from rffpsr_ros.learning.stage_one import Pair
 from rffpsr_ros.learning.windows import Windows, count_windows, window_chunks
 
 CACHED_WINDOWS = 50_000
@@ -55,15 +57,28 @@ class WindowFeatures(NamedTuple):
     extended_action: Array  # xi^a, of phi^a_t x psi^a_{t+1}
     products: Array  # of phi^o x phi^o, upper triangle
 
+    @property
+    def state(self) -> Pair:
+        """Return the pair of Q_t."""
+        return Pair(self.future_action, self.future_observation)
+
+    @property
+    def extended(self) -> tuple[Pair, Pair]:
+        """Return the pairs of P^xi_t and P^o_t."""
+        return (
+            Pair(self.extended_action, self.extended_observation),
+            Pair(self.action, self.products),
+        )
+
 
 class FeatureSet(NamedTuple):
     """The maps behind `WindowFeatures`."""
 
-    history: FeatureMap
-    observation: FeatureMap
-    action: FeatureMap
-    future_observation: FeatureMap
-    future_action: FeatureMap
+    history: Features
+    observation: Features
+    action: Features
+    future_observation: Features
+    future_action: Features
     extended_observation: Array  # (r_psi_o r_o, r_xi_o), shifted future slowest
     extended_action: Array  # (r_a r_psi_a, r_xi_a), action slowest
     products: Array  # (r_o (r_o + 1) / 2, r_oo)
@@ -128,16 +143,16 @@ def fit_features(
         map_of(lambda w: w.future_actions, options.rank),
         *([np.empty((0, 0))] * 3),
     )
-    return _fit_products(maps, windows, options, generator)
+    return fit_products(maps, windows, options, generator)
 
 
-def _fit_products(
+def fit_products(
     maps: FeatureSet,
     windows: Callable[[], Iterator[Windows]],
     options: FeatureOptions,
     generator: np.random.Generator,
 ) -> FeatureSet:
-    """Find the second-level projections, of products of projected features."""
+    """Return the maps with the second-level projections, of products of their features."""
 
     def directions(rows: Callable[[Windows], Array]) -> Array:
         size = rows(next(windows())).shape[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -41,6 +41,35 @@ def random_fourier_features(points: Array, frequencies: Array) -> Array:
     features = np.concatenate([np.cos(phase), np.sin(phase)], axis=-1)
     features *= 1 / np.sqrt(len(frequencies))
     return features
+
+
+class Features(Protocol):
+    """Any differentiable map from points (..., d) to features (..., r); a NamedTuple of arrays."""
+
+    def _asdict(self) -> dict[str, Array]:
+        """Return the arrays that the map consists of."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Return the number of features r."""
+        ...
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (..., r) of points (..., d)."""
+        ...
+
+    def with_pullback(self, points: Array) -> tuple[Array, Array]:
+        """Return the features, and what `pullback` needs."""
+        ...
+
+    def pullback(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
+        ...
+
+    def astype(self, dtype: type[np.floating]) -> Features:
+        """Return the same map computing in another precision."""
+        ...
 
 
 class FeatureMap(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features import Features
 from rffpsr_ros.learning.moments import Regression
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.windows import flatten
@@ -17,7 +17,7 @@ from rffpsr_ros.learning.windows import flatten
 class HistoryRegression(NamedTuple):
     """q = R [h, window, 1]: the belief after n ticks, linear in their features and values."""
 
-    features: FeatureMap  # h, of the window's n (d_o + d_a) values
+    features: Features  # h, of the window's n (d_o + d_a) values
     weights: Array  # R (p, r_h + n (d_o + d_a) + 1)
     past: int  # n
 
@@ -29,7 +29,7 @@ class HistoryRegression(NamedTuple):
 def fit_history(
     runs: Sequence[Run],
     states: Sequence[Array],
-    features: FeatureMap,
+    features: Features,
     past: int,
     ridge: float,
 ) -> HistoryRegression:
@@ -49,6 +49,6 @@ def fit_history(
     return HistoryRegression(features, regression.solve(ridge), past)
 
 
-def _inputs(features: FeatureMap, observations: Array, actions: Array) -> Array:
+def _inputs(features: Features, observations: Array, actions: Array) -> Array:
     window = flatten(observations, actions)
     return np.concatenate([features(window), window, np.ones((len(window), 1))], axis=1)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features import Features
 from rffpsr_ros.learning.filtering import Conditioning
 
 
@@ -55,9 +55,9 @@ class Start(NamedTuple):
 class Frame(NamedTuple):
     """What refinement leaves alone: feature maps, window lengths, conditioning."""
 
-    observation: FeatureMap  # phi^o
-    action: FeatureMap  # phi^a
-    direct: FeatureMap | None  # z, of the last ``direct_past`` (o, a) and a_t
+    observation: Features  # phi^o
+    action: Features  # phi^a
+    direct: Features | None  # z, of the last ``direct_past`` (o, a) and a_t
     base_past: int  # n
     direct_past: int  # m
     conditioning: Conditioning

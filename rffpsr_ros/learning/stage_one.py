@@ -24,6 +24,32 @@ ConditioningForm = Literal["squared", "plain"]
 """How a joint moment becomes a conditional operator: see `conditional_operator`."""
 
 
+class Pair(NamedTuple):
+    """Features of N windows between which stage one learns an operator."""
+
+    actions: Array  # (N, actions)
+    outputs: Array  # (N, outputs)
+
+
+class StageWindows(Protocol):
+    """What an instance supplies for a chunk of windows: all that the two stages ask of it."""
+
+    @property
+    def history(self) -> Array:
+        """Features of the history (N, d_h)."""
+        ...
+
+    @property
+    def state(self) -> Pair:
+        """The pair of the predictive state Q_t: the future."""
+        ...
+
+    @property
+    def extended(self) -> tuple[Pair, ...]:
+        """The pairs of the parts of the extended state P_t."""
+        ...
+
+
 class ConditionalOperators(Protocol):
     """A fitted stage one: histories (N, d_h) to operators (N, outputs, actions)."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.arrays import Array, khatri_rao
 from rffpsr_ros.learning.feature_set import (
     FeatureOptions,
     FeatureSet,
@@ -24,12 +24,13 @@ from rffpsr_ros.learning.stage_one import (
     StageOne,
 )
 from rffpsr_ros.learning.stage_two import (
+    Chunks,
     StageOneMaps,
-    SystemMap,
-    initial_from_starts,
+    WindowsT,
     project_states,
     stage_two,
 )
+from rffpsr_ros.learning.system_map import SystemMap, initial_from_starts
 from rffpsr_ros.learning.windows import first_windows
 
 StageOneMethod = Literal["joint", "conditional", "random"]
@@ -62,43 +63,60 @@ def two_stage_regression(
 ) -> TwoStageResult:
     """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR)."""
     features = fit_features(runs, options, generator)
+    return TwoStageResult(features, learn_system(features, runs, options, generator))
+
+
+def learn_system(
+    features: FeatureSet,
+    runs: Sequence[Run],
+    options: TwoStageOptions,
+    generator: np.random.Generator,
+) -> SystemMap:
+    """Learn W_sys and Q_0, given features whose extension by a tick is a product."""
     chunks = feature_chunks(features, runs, options)
-    maps = _stage_one(chunks, options)
-    projection = project_states(maps, chunks, options.state_rank, options.tolerance, generator)
-    system = stage_two(maps, chunks, projection, options.stage_two_ridge)
-    starts = first_windows(runs, options.future)
-    if len(starts[0]) >= MANY_RECORDINGS:
-        initial = initial_from_starts(features, projection, *starts, options.ridge)
-        system = system._replace(initial=initial)
-    if options.stage_one == "random":
-        system = _randomise(system, generator)
-    return TwoStageResult(features, system)
 
-
-def _stage_one(
-    chunks: Callable[[], Iterable[WindowFeatures]], options: TwoStageOptions
-) -> StageOneMaps:
-    """Fit the three maps from history to conditional operators in one pass."""
-    first = next(iter(chunks()))
-
-    def regression(actions: int, outputs: int) -> StageOne:
-        history = first.history.shape[1]
+    def regression(history: int, actions: int, outputs: int) -> StageOne:
         if options.stage_one == "conditional":
             return ConditionalStageOne(history, actions, outputs)
         return JointStageOne(history, actions, outputs, options.conditioning)
 
-    state = regression(first.future_action.shape[1], first.future_observation.shape[1])
-    extended = regression(first.extended_action.shape[1], first.extended_observation.shape[1])
-    immediate = regression(first.action.shape[1], first.products.shape[1])
+    maps = stage_one(chunks, regression, options.ridge, options.stage_one_regularisation)
+    projection = project_states(maps, chunks, options.state_rank, options.tolerance, generator)
+    learned = stage_two(maps, chunks, projection, options.stage_two_ridge, _expected_observation)
+    extended, immediate = learned.weights
+    system = SystemMap(projection, extended, immediate, learned.beside.T, learned.mean)
+    starts = first_windows(runs, options.future)
+    if len(starts[0]) >= MANY_RECORDINGS:
+        initial = initial_from_starts(features, projection, *starts, options.ridge)
+        system = system._replace(initial=initial)
+    return _randomise(system, generator) if options.stage_one == "random" else system
+
+
+def stage_one(
+    chunks: Chunks[WindowsT],
+    regression: Callable[[int, int, int], StageOne],
+    ridge: float,
+    regularisation: float,
+) -> StageOneMaps:
+    """Fit the maps from history to conditional operators in one pass.
+
+    ``regression`` makes an empty one for the numbers of history, action and output features.
+    """
+    first = next(iter(chunks()))
+    parts = [
+        regression(first.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1])
+        for pair in (first.state, *first.extended)
+    ]
     for chunk in chunks():
-        state.add(chunk.history, chunk.future_action, chunk.future_observation)
-        extended.add(chunk.history, chunk.extended_action, chunk.extended_observation)
-        immediate.add(chunk.history, chunk.action, chunk.products)
-    solved = (
-        part.solve(options.ridge, options.stage_one_regularisation)
-        for part in (state, extended, immediate)
-    )
-    return StageOneMaps(*solved)
+        for part, pair in zip(parts, (chunk.state, *chunk.extended), strict=True):
+            part.add(chunk.history, pair.actions, pair.outputs)
+    state, *extended = (part.solve(ridge, regularisation) for part in parts)
+    return StageOneMaps(state, tuple(extended))
+
+
+def _expected_observation(states: Array, chunk: WindowFeatures) -> tuple[Array, Array]:
+    """Return the regression of E[phi^o | q, a], the first moment beside P^o."""
+    return khatri_rao(states, chunk.action), chunk.observation
 
 
 def _randomise(system: SystemMap, generator: np.random.Generator) -> SystemMap:

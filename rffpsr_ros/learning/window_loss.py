@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features import Features
 from rffpsr_ros.learning.moments import Regression
 from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.rollout_loss import filter_gradient, filter_segments
@@ -23,7 +23,7 @@ class WindowTargets(NamedTuple):
 
 
 def window_targets(
-    segments: Segments, frame: Frame, future_action: FeatureMap, future: int
+    segments: Segments, frame: Frame, future_action: Features, future: int
 ) -> WindowTargets:
     """Cut the futures of every tick; those that leave the recording are marked incomplete."""
     ticks = segments.target.shape[1]

@@ -16,7 +16,7 @@ import numpy as np
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.segments import Segments
-from rffpsr_ros.learning.stage_two import Contraction
+from rffpsr_ros.learning.system_map import Contraction
 from rffpsr_ros.learning.window_loss import WindowTargets, window_loss
 
 ROUNDS_PER_VERDICT = 5

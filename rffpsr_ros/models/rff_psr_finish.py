@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
 from rffpsr_ros.learning.base import tick_windows
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features import Features
 from rffpsr_ros.learning.filtering import Dynamics, filter_run
 from rffpsr_ros.learning.history import fit_history
 from rffpsr_ros.learning.moments import Regression
@@ -52,7 +52,7 @@ def follow(recordings: Recordings, frame: Frame, weights: Weights) -> Followed:
 
 def finish(
     prepared: Prepared,
-    history: FeatureMap,
+    history: Features,
     frame: Frame,
     weights: Weights,
     head: WindowHead | None,

@@ -25,7 +25,7 @@ from rffpsr_ros.learning.rollout_refinement import (
 )
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.segments import Segments, cut_segments
-from rffpsr_ros.learning.stage_two import contract, contraction
+from rffpsr_ros.learning.system_map import contract, contraction
 from rffpsr_ros.learning.two_stage import TwoStageOptions, TwoStageResult, two_stage_regression
 from rffpsr_ros.learning.window_loss import fit_head, window_targets
 from rffpsr_ros.learning.window_refinement import (

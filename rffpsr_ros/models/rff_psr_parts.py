@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features import FeatureMap, Features
 from rffpsr_ros.learning.filtering import Conditioning
 from rffpsr_ros.learning.history import HistoryRegression
 from rffpsr_ros.learning.predictor import Frame, Limits, Start, Weights
@@ -21,7 +21,7 @@ StandIn = Literal["prediction", "features"]
 class WindowHead(NamedTuple):
     """The paper's one-shot forecast of a whole window; each row sees all the window's actions."""
 
-    future_action: FeatureMap  # psi^a
+    future_action: Features  # psi^a
     weights: Array  # (p r_psi_a, k d_o)
     future: int  # k
 
@@ -78,7 +78,7 @@ def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
     }
     if frame.limits is not None:
         arrays |= {f"limits_{name}": part for name, part in frame.limits._asdict().items()}
-    maps = {
+    maps: dict[str, Features | None] = {
         "observation": frame.observation,
         "action": frame.action,
         "direct": frame.direct,
@@ -87,8 +87,7 @@ def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
     }
     for name, features in maps.items():
         if features is not None:
-            arrays[f"{name}_frequencies"] = features.frequencies
-            arrays[f"{name}_projection"] = features.projection
+            arrays |= {f"{name}_{part}": array for part, array in features._asdict().items()}
     if parts.head is not None:
         arrays["head_weights"] = parts.head.weights
     return header, arrays

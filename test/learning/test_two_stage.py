@@ -7,7 +7,7 @@ from rffpsr_ros.learning.arrays import Array, khatri_rao
 from rffpsr_ros.learning.feature_set import FeatureSet, feature_chunks
 from rffpsr_ros.learning.filtering import Conditioning, Dynamics, filter_step
 from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.stage_two import SystemMap, contraction
+from rffpsr_ros.learning.system_map import SystemMap, contraction
 from rffpsr_ros.learning.two_stage import (
     MANY_RECORDINGS,
     StageOneMethod,

@@ -14,7 +14,7 @@ from rffpsr_ros.learning.filtering import Conditioning
 from rffpsr_ros.learning.history import HistoryRegression
 from rffpsr_ros.learning.predictor import Frame, Start, Weights
 from rffpsr_ros.learning.scaling import Scaling
-from rffpsr_ros.learning.stage_two import SystemMap, contract
+from rffpsr_ros.learning.system_map import SystemMap, contract
 from rffpsr_ros.models.guards import Guards
 from rffpsr_ros.models.predictive_model import Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
