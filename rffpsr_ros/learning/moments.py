@@ -12,23 +12,30 @@ from rffpsr_ros.learning.arrays import Array
 
 @dataclass
 class Moment:
-    """Sum of y x^T over windows, and their number; adding chunks in order gives the same bits.
+    """Sum of w y x^T over windows, and of w; adding chunks in order gives the same bits.
 
     ``add`` is the merge of one chunk's own sum, so partial sums computed elsewhere, one per chunk
     and merged in the order of the data, give bit-identical results.
     """
 
     total: Array
-    count: int = 0
+    count: float = 0
 
     @classmethod
     def zeros(cls, rows: int, columns: int) -> Moment:
         """Return the empty sum of (rows, columns)."""
         return cls(np.zeros((rows, columns)))
 
-    def add(self, left: Array, right: Array) -> None:
-        """Add the products of ``left`` (N, rows) with ``right`` (N, columns)."""
-        self.merge(Moment(left.T @ right, len(left)))
+    def add(self, left: Array, right: Array, weights: Array | None = None) -> None:
+        """Add the products of ``left`` (N, rows) with ``right`` (N, columns).
+
+        ``weights`` (N,) count windows more or less than once.
+        """
+        if weights is None:
+            self.merge(Moment(_products(left, right), len(left)))
+        else:
+            weighted = right * weights[:, None]
+            self.merge(Moment(_products(left, weighted), float(weights.sum())))
 
     def merge(self, other: Moment) -> None:
         """Add another sum."""
@@ -38,7 +45,14 @@ class Moment:
     @property
     def mean(self) -> Array:
         """Return the sum divided by the number of windows."""
-        return self.total / max(self.count, 1)
+        return self.total / (self.count if self.count > 0 else 1)
+
+
+def _products(left: Array, right: Array) -> Array:
+    # BLAS is twice as fast when the wide factor is the right one.
+    if left.shape[1] > right.shape[1]:
+        return np.asarray((right.T @ left).T)
+    return np.asarray(left.T @ right)
 
 
 def ridge_regression(target_input: Array, input_input: Array, ridge: float) -> Array:
@@ -62,10 +76,10 @@ class Regression:
         """Return the empty regression."""
         return cls(Moment.zeros(targets, inputs), Moment.zeros(inputs, inputs))
 
-    def add(self, inputs: Array, targets: Array) -> None:
-        """Add a chunk of windows."""
-        self.target_input.add(targets, inputs)
-        self.input_input.add(inputs, inputs)
+    def add(self, inputs: Array, targets: Array, weights: Array | None = None) -> None:
+        """Add a chunk of windows; ``weights`` (N,) count them more or less than once."""
+        self.target_input.add(targets, inputs, weights)
+        self.input_input.add(inputs, inputs, weights)
 
     def merge(self, other: Regression) -> None:
         """Add another regression's sums."""

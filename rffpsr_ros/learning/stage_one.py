@@ -8,7 +8,7 @@ two halves of the extended state P_t.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from rffpsr_ros.learning.arrays import (
     symmetric_products,
     unpack_symmetric,
 )
+from rffpsr_ros.learning.batched_inverse import inverse_of_positive
 from rffpsr_ros.learning.moments import Regression
 
 ConditioningForm = Literal["squared", "plain"]
@@ -61,8 +62,14 @@ class ConditionalOperators(Protocol):
 class StageOne(Protocol):
     """A stage-one regression under way: moments are added chunk by chunk, then solved."""
 
-    def add(self, history: Array, actions: Array, outputs: Array) -> None:
-        """Add N windows: history (N, d_h), action and output features."""
+    def add(
+        self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
+    ) -> None:
+        """Add N windows: history (N, d_h), action and output features, and what each counts."""
+        ...
+
+    def merge(self, other: Any) -> None:
+        """Add the sums over other windows."""
         ...
 
     def solve(self, ridge: float, regularisation: float) -> ConditionalOperators:
@@ -79,13 +86,12 @@ def conditional_operator(
     that are not positive semidefinite analyses: an estimated C_aa often has negative eigenvalues,
     which C_aa^2 has not. ``plain``: C_oa (C_aa + lambda I)^{-1}, the paper's section on joint S1.
     """
-    identity = regularisation * np.eye(action_action.shape[-1])
+    identity = regularisation * np.eye(action_action.shape[-1], dtype=action_action.dtype)
     if form == "squared":
-        denominator = action_action @ action_action + identity
-        numerator = output_action @ action_action
-    else:
-        denominator, numerator = action_action + identity, output_action
-    return np.linalg.solve(denominator, numerator.swapaxes(-1, -2)).swapaxes(-1, -2)
+        inverse = inverse_of_positive(action_action @ action_action + identity)
+        return np.asarray(output_action @ (action_action @ inverse))
+    numerator = output_action.swapaxes(-1, -2)
+    return np.linalg.solve(action_action + identity, numerator).swapaxes(-1, -2)
 
 
 class JointOperators(NamedTuple):
@@ -98,9 +104,12 @@ class JointOperators(NamedTuple):
     form: ConditioningForm
 
     def __call__(self, history: Array) -> Array:
-        """Return V = C_{oa|h} C_{aa|h}^{-1} (N, outputs, actions) of histories (N, d_h)."""
-        output_action = history @ self.output_action.T
-        action_action = history @ self.action_action.T
+        """Return V = C_{oa|h} C_{aa|h}^{-1} (N, outputs, actions) of histories (N, d_h).
+
+        Histories in single precision are worked on in single precision.
+        """
+        output_action = history @ self.output_action.T.astype(history.dtype)
+        action_action = history @ self.action_action.T.astype(history.dtype)
         return conditional_operator(
             output_action.reshape(len(history), -1, self.actions),
             unpack_symmetric(action_action, self.actions),
@@ -117,10 +126,16 @@ class JointStageOne:
         self._actions, self._split, self._form = actions, outputs * actions, form
         self._regression = Regression.zeros(self._split + actions * (actions + 1) // 2, history)
 
-    def add(self, history: Array, actions: Array, outputs: Array) -> None:
+    def add(
+        self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
+    ) -> None:
         """Add N windows."""
-        joint = khatri_rao(outputs, actions)
-        self._regression.add(history, np.hstack([joint, symmetric_products(actions)]))
+        targets = np.hstack([khatri_rao(outputs, actions), symmetric_products(actions)])
+        self._regression.add(history, targets, weights)
+
+    def merge(self, other: JointStageOne) -> None:
+        """Add the sums over other windows."""
+        self._regression.merge(other._regression)
 
     def solve(self, ridge: float, regularisation: float) -> JointOperators:
         """Return the fitted joint S1."""
@@ -141,7 +156,9 @@ class TensorOperators(NamedTuple):
 
     def __call__(self, history: Array) -> Array:
         """Return V = T x_h h (N, outputs, actions) of histories (N, d_h)."""
-        return np.asarray(np.einsum("oha,nh->noa", self.tensor, history, optimize=True))
+        outputs, size, actions = self.tensor.shape
+        by_history = self.tensor.transpose(1, 0, 2).reshape(size, -1).astype(history.dtype)
+        return np.asarray(history @ by_history).reshape(-1, outputs, actions)
 
 
 class ConditionalStageOne:
@@ -152,9 +169,15 @@ class ConditionalStageOne:
         self._shape = (outputs, history, actions)
         self._regression = Regression.zeros(outputs, history * actions)
 
-    def add(self, history: Array, actions: Array, outputs: Array) -> None:
+    def add(
+        self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
+    ) -> None:
         """Add N windows."""
-        self._regression.add(khatri_rao(history, actions), outputs)
+        self._regression.add(khatri_rao(history, actions), outputs, weights)
+
+    def merge(self, other: ConditionalStageOne) -> None:
+        """Add the sums over other windows."""
+        self._regression.merge(other._regression)
 
     def solve(self, ridge: float, regularisation: float) -> TensorOperators:
         """Return the fitted conditional S1; ``regularisation`` has no part in it."""
