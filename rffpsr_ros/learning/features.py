@@ -15,14 +15,20 @@ MEDIAN_POINTS = 1000
 def median_distance(points: Array, generator: np.random.Generator) -> float:
     """Return the median Euclidean distance between rows (N, d): the median trick.
 
-    At most `MEDIAN_POINTS` rows, drawn without replacement, are compared.
+    At most `MEDIAN_POINTS` rows, drawn without replacement, are compared. Where most of them
+    coincide, the median is that of the distances between those that do not.
     """
     if len(points) > MEDIAN_POINTS:
         points = points[generator.choice(len(points), MEDIAN_POINTS, replace=False)]
     squares = np.sum(points**2, axis=1)
     squared = squares[:, None] + squares - 2 * points @ points.T
     pairs = squared[np.triu_indices(len(points), 1)]
-    return float(np.sqrt(np.median(np.maximum(pairs, 0))))
+    rounding = 1e-12 * squares.max()
+    median = np.median(pairs)
+    if median <= rounding:  # Most points coincide, as those of an on-off command do.
+        apart = pairs[pairs > rounding]
+        median = np.median(apart) if len(apart) else 1.0
+    return float(np.sqrt(median))
 
 
 def draw_frequencies(

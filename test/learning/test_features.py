@@ -72,6 +72,12 @@ def test_the_median_trick_on_points_with_a_known_median() -> None:
     assert median_distance(np.array([[0.0], [1.0], [3.0]]), np.random.default_rng(0)) == 2.0
 
 
+def test_the_median_trick_on_a_command_that_is_on_or_off() -> None:
+    # Most pairs coincide: a bandwidth of zero would make features of nothing but NaN.
+    assert median_distance(np.array([[2.0], [2.0], [2.0], [-1.0]]), np.random.default_rng(0)) == 3.0
+    assert median_distance(np.full((5, 2), 0.3), np.random.default_rng(0)) > 0
+
+
 def test_the_median_trick_looks_at_a_sample_of_many_points() -> None:
     many = np.random.default_rng(3).standard_normal((20_000, 2))
     # The distance of two standard normal points in the plane has median 2 sqrt(ln 2).
