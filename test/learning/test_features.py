@@ -74,7 +74,7 @@ def test_the_median_trick_on_points_with_a_known_median() -> None:
 
 def test_the_median_trick_on_a_command_that_is_on_or_off() -> None:
     # Most pairs coincide: a bandwidth of zero would make features of nothing but NaN.
-    assert median_distance(np.array([[2.0], [2.0], [2.0], [-1.0]]), np.random.default_rng(0)) == 3.0
+    assert median_distance(np.array([[2.0]] * 4 + [[-1.0]]), np.random.default_rng(0)) == 3.0
     assert median_distance(np.full((5, 2), 0.3), np.random.default_rng(0)) > 0
 
 
