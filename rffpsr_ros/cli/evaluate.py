@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.cli.console import Progress, aligned, say, say_json
 from rffpsr_ros.cli.outputs import check_writable
-from rffpsr_ros.cli.parser import Parser, whole_number
+from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.recordings import (
     Parts,
     Recordings,
@@ -24,10 +24,16 @@ from rffpsr_ros.cli.recordings import (
 )
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.calibration import Coverage, coverage
 from rffpsr_ros.evaluation.comparison import Comparison, compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
-from rffpsr_ros.evaluation.report import errors_as_json, text_table
+from rffpsr_ros.evaluation.report import (
+    coverage_as_json,
+    coverage_table,
+    errors_as_json,
+    text_table,
+)
 from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.last_observation import LastObservation
@@ -55,6 +61,13 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--start", type=whole_number(0), default=9, metavar="T", help="first tick judged (9)"
+    )
+    parser.add_argument(
+        "--coverage",
+        type=fraction,
+        default=0.9,
+        metavar="C",
+        help="the share of what comes that prediction bands shall cover (0.9)",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw errors by horizon (.png, .pdf, .svg)")
     parser.add_argument("--plot-forecast", metavar="FILE", help="draw forecasts over what came")
@@ -85,7 +98,10 @@ def run(arguments: argparse.Namespace) -> None:
         check_columns(parts.test or parts.train, model.signature, arguments.model)
         comparison = _comparison(model, arguments, parts, progress)
         _plot(comparison, parts, arguments)
-    result = _Result(arguments.model, model.signature, recordings, parts, comparison)
+        covered = coverage(
+            model, parts.test, arguments.coverage, arguments.horizon, arguments.start
+        )
+    result = _Result(arguments.model, model.signature, recordings, parts, comparison, covered)
     if arguments.json:
         say_json(result.as_json())
     else:
@@ -134,17 +150,19 @@ class _Result(NamedTuple):
     recordings: Recordings
     parts: Parts
     comparison: Comparison
+    covered: Coverage | None
 
     def as_json(self) -> dict[str, Any]:
-        errors = self.comparison.errors
+        errors, names = self.comparison.errors, self.signature.observation_names
         return {
             "model": self.path,
             "horizon": self.comparison.horizon,
             "start": self.comparison.start,
             "period": self.comparison.period,
-            "observation_names": list(self.signature.observation_names),
+            "observation_names": list(names),
             "ticks": sum(map(len, self.parts.test)),
             "models": {name: errors_as_json(one) for name, one in errors.items()},
+            "bands": self.covered and coverage_as_json(self.covered, names),
         }
 
     def lines(self) -> list[str]:
@@ -164,6 +182,10 @@ class _Result(NamedTuple):
         ):
             lines += ["", f"{name} ({unit}):" if unit else f"{name}:"]
             lines += _by_observation(errors, column)
+        if self.covered is not None:
+            lines += ["", f"share that bands of {100 * self.covered.nominal:g} % covered (%):"]
+            table = coverage_table(self.covered, self.signature.observation_names)
+            lines += table.splitlines()
         return lines
 
 

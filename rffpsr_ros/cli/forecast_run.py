@@ -31,6 +31,8 @@ class Forecast(NamedTuple):
     seen: Array
     values: Array
     assumes: str
+    half_width: Array | None = None
+    """Of the band around the values, (H, d_o); None for a model without bands."""
 
 
 @dataclass
@@ -63,12 +65,18 @@ def segments(bag: BagSampler) -> Iterator[Segment]:
 
 
 def run_along(
-    model: PredictiveModel[Any], bag: BagSampler, horizon: int, every: int = 1
+    model: PredictiveModel[Any],
+    bag: BagSampler,
+    horizon: int,
+    every: int = 1,
+    coverage: float = 0.9,
 ) -> Iterator[Forecast]:
     """Yield the forecasts of ``model`` at every ``every``-th tick of a bag, in order of time.
 
-    The last is made where ``horizon`` recorded actions are still to come.
+    The last is made where ``horizon`` recorded actions are still to come. Bands are those of the
+    model file.
     """
+    half_width = model.bands and model.bands.half_width(coverage, horizon)
     for number, segment in enumerate(segments(bag)):
         trajectory = Trajectory(
             segment.observations,
@@ -84,7 +92,7 @@ def run_along(
                     continue
                 made_ns = segment.stamps_ns[tick - 1] if tick else segment.start_ns
                 seen = trajectory.observations[tick - 1] if tick else nothing
-                yield Forecast(number, made_ns, seen, values, RECORDED)
+                yield Forecast(number, made_ns, seen, values, RECORDED, half_width)
 
 
 def replay(run: Replay) -> Iterator[Forecast]:
@@ -94,5 +102,5 @@ def replay(run: Replay) -> Iterator[Forecast]:
         if isinstance(outcome, SegmentEnd):
             number += 1
         elif outcome.forecast is not None:
-            made_ns, values, _, assumes = outcome.forecast
-            yield Forecast(number, made_ns, outcome.tick.observation, values, assumes)
+            made_ns, values, _, assumes, half_width = outcome.forecast
+            yield Forecast(number, made_ns, outcome.tick.observation, values, assumes, half_width)

@@ -70,3 +70,14 @@ def whole_number(least: int) -> Callable[[str], int]:
         return number
 
     return convert
+
+
+def fraction(text: str) -> float:
+    """Return a number between 0 and 1; an argument type."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is given; it must lie between 0 and 1")
+    return number

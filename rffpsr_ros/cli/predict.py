@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ import numpy as np
 from rffpsr_ros.cli.console import Progress, say, say_json
 from rffpsr_ros.cli.forecast_run import RECORDED, Forecast, replay, run_along
 from rffpsr_ros.cli.outputs import check_writable, whole_folder
-from rffpsr_ros.cli.parser import Parser, whole_number
+from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.episodes.bag_files import find_bags
 from rffpsr_ros.episodes.bag_reader import BagSampler, bag_topics
@@ -31,6 +31,7 @@ from rffpsr_ros.episodes.bag_recorder import BagWriter
 from rffpsr_ros.episodes.forecast_messages import (
     FORECAST_TYPES,
     ahead_ns,
+    band_message,
     predicted_message,
     prediction_message,
     trajectory_message,
@@ -72,6 +73,13 @@ def add_arguments(parser: Parser) -> None:
         choices=(RECORDED, "hold", "zero"),
         help="what forecasts assume: the recorded actions, the last one held, or zero",
     )
+    parser.add_argument(
+        "--coverage",
+        type=fraction,
+        default=0.9,
+        metavar="C",
+        help="the share of what comes that bands shall cover, if the model has bands (0.9)",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print a summary as JSON")
     add_reading_arguments(parser)
@@ -85,7 +93,10 @@ def run(arguments: argparse.Namespace) -> None:
     if lead > arguments.horizon:
         raise InputError(f"--lead is {lead}; it must be at most the horizon {arguments.horizon}")
     target = _target(arguments.out)
-    layout = _Layout(model.signature, lead)
+    if model.bands is not None:
+        model.bands.half_width(arguments.coverage, 1)  # refused before work starts
+    topics = {n: t for n, t in FORECAST_TYPES.items() if n != "band" or model.bands is not None}
+    layout = _Layout(model.signature, lead, arguments.coverage, topics)
     with Progress(quiet=arguments.quiet) as progress:
         progress("forecasting", 0.0)
         write = _write_table if target.suffix == ".csv" else _write_bag
@@ -104,14 +115,20 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
     count = 0
     if assumed == RECORDED or (assumed is None and CONTROL_TOPIC not in bag_topics(path)):
         with BagSampler(path, channels_of(model), types) as bag:
-            for forecast in run_along(model, bag, arguments.horizon, arguments.every):
+            for forecast in run_along(
+                model, bag, arguments.horizon, arguments.every, arguments.coverage
+            ):
                 count += 1
                 yield forecast
             ReadReport().finish(bag.report)
         needed = arguments.horizon
     else:
         options = FollowOptions(
-            arguments.horizon, assumed or "topic", arguments.every, start="episode"
+            arguments.horizon,
+            assumed or "topic",
+            arguments.every,
+            start="episode",
+            coverage=arguments.coverage,
         )
         for forecast in replay(Replay(model, path, options, types)):
             count += 1
@@ -126,6 +143,8 @@ class _Layout(NamedTuple):
 
     signature: Signature
     lead: int
+    coverage: float
+    topics: Mapping[str, str]
 
 
 def _target(text: str) -> Path:
@@ -157,10 +176,13 @@ def _write_table(target: Path, made: Iterable[Forecast], layout: _Layout) -> int
         for forecast in made:
             if count == 0:
                 ahead = range(1, len(forecast.values) + 1)
-                later = (f"{name}+{h}" for name in names for h in ahead)
-                rows.writerow(["time", "segment", *names, *later])
+                later = [f"{name}+{h}" for name in names for h in ahead]
+                bands = [] if forecast.half_width is None else [f"{one} band" for one in later]
+                rows.writerow(["time", "segment", *names, *later, *bands])
             count += 1
             numbers = np.concatenate([forecast.seen, forecast.values.T.ravel()])
+            if forecast.half_width is not None:
+                numbers = np.append(numbers, forecast.half_width.T)
             cells = ["" if np.isnan(number) else repr(float(number)) for number in numbers]
             rows.writerow([_seconds(forecast.made_ns), forecast.segment, *cells])
         text.flush()
@@ -170,12 +192,12 @@ def _write_table(target: Path, made: Iterable[Forecast], layout: _Layout) -> int
 
 def _write_bag(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
     names, period = layout.signature.observation_names, layout.signature.period
-    topics = {name: f"{NODE}/{name}" for name in FORECAST_TYPES}
+    topics = {name: f"{NODE}/{name}" for name in layout.topics}
     lead_ns = ahead_ns(layout.lead, period)
     count = 0
     with whole_folder(target) as folder, BagWriter(folder) as bag:
         make = bag.message
-        for name, type_name in FORECAST_TYPES.items():
+        for name, type_name in layout.topics.items():
             bag.add_topic(topics[name], type_name)
         for forecast in made:
             count += 1
@@ -186,6 +208,8 @@ def _write_bag(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
                 "trajectory": trajectory_message(make, values, names, made_ns, period, assumes),
                 "predicted": predicted_message(make, ahead, names, target_ns, assumes),
             }
+            if forecast.half_width is not None:
+                messages["band"] = band_message(make, values, forecast.half_width, layout.coverage)
             for name, message in messages.items():
                 # Players and plots that know nothing of headers put it where it belongs, too.
                 logged_ns = target_ns if name == "predicted" else made_ns

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rffpsr_ros.cli.band_training import measure_bands
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
 from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
@@ -65,6 +66,11 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="go on after an interruption: keep the model at --out if this very training made it",
     )
+    parser.add_argument(
+        "--no-bands",
+        action="store_true",
+        help="measure no prediction bands, which takes learning from parts of the data again",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading_arguments(parser)
@@ -85,6 +91,8 @@ def run(arguments: argparse.Namespace) -> None:
             return
         model = fit(learner, parts.train, parts.validation or None, progress)
         errors = _validation_errors(model, parts, arguments.model, progress)
+        if not arguments.no_bands:
+            measure_bands(model, learner, [*parts.train, *parts.validation], progress)
     sign(model, configuration, recordings)
     _remember(model, request, errors)
     save_model(model, target)

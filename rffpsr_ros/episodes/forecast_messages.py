@@ -17,11 +17,13 @@ from rffpsr_ros.episodes.trajectory import Array
 Make = Callable[..., Any]
 
 PREDICTION_TYPE = "std_msgs/msg/Float64MultiArray"
+BAND_TYPE = PREDICTION_TYPE
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
 PREDICTED_TYPE = "sensor_msgs/msg/JointState"
 
 FORECAST_TYPES = {
     "prediction": PREDICTION_TYPE,
+    "band": BAND_TYPE,
     "trajectory": TRAJECTORY_TYPE,
     "predicted": PREDICTED_TYPE,
 }
@@ -46,6 +48,27 @@ def prediction_message(make: Make, forecast: Array, assumes: str = "") -> Any:
         data_offset=0,
     )
     return make(PREDICTION_TYPE, layout=layout, data=_floats(forecast.ravel()))
+
+
+def band_message(make: Make, forecast: Array, half_width: Array, coverage: float) -> Any:
+    """Return the band around a forecast (H, d_o) as an array, bound x horizon x observation.
+
+    Bound 0 is the lower one, 1 the upper; ``half_width`` is (H, d_o). The first label also says
+    which share of what comes the band shall cover.
+    """
+    bounds = np.stack([forecast - half_width, forecast + half_width])
+    labels = (f"bound, {100 * coverage:g} % band", "horizon", "observation")
+    dimensions = [
+        make(
+            "std_msgs/msg/MultiArrayDimension",
+            label=label,
+            size=bounds.shape[axis],
+            stride=int(np.prod(bounds.shape[axis:])),
+        )
+        for axis, label in enumerate(labels)
+    ]
+    layout = make("std_msgs/msg/MultiArrayLayout", dim=dimensions, data_offset=0)
+    return make(BAND_TYPE, layout=layout, data=_floats(bounds.ravel()))
 
 
 def trajectory_message(

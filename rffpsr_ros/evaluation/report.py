@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.evaluation.calibration import Coverage
 from rffpsr_ros.evaluation.comparison import Comparison
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 
@@ -40,15 +41,7 @@ def table(
 def text_table(errors: Mapping[str, HorizonErrors], horizons: Sequence[int] | None = None) -> str:
     """Return `table` with aligned columns, for a terminal."""
     heading, rows = table(errors, horizons)
-    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in [heading, *rows]
-    ]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+    return _aligned(heading, rows)
 
 
 def markdown_table(
@@ -58,6 +51,34 @@ def markdown_table(
     heading, rows = table(errors, horizons)
     rule = ["---", *["---:"] * (len(heading) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in [heading, rule, *rows])
+
+
+def coverage_table(covered: Coverage, names: Sequence[str]) -> str:
+    """Return the share of what came that bands covered (%), with aligned columns.
+
+    ``names`` are those of the observations. Rows are for bands as in the model file ("fixed") and
+    for bands that learn while the recording goes on, as the live filter's do ("adapted").
+    """
+    last = len(covered.fixed)
+    shown = sorted({h for h in (1, 2, 3, 5, 10, last) if h <= last})
+    heading = ["observation", "bands", *(f"h{h}" for h in shown), f"mean h1..h{last}"]
+    rows = [
+        [name, kind, *(_percent(share[h - 1, i]) for h in shown), _percent(share[:, i].mean())]
+        for i, name in enumerate(names)
+        for kind, share in (("fixed", covered.fixed), ("adapted", covered.adapted))
+    ]
+    return _aligned(heading, rows)
+
+
+def coverage_as_json(covered: Coverage, names: Sequence[str]) -> dict[str, Any]:
+    """Return the shares covered in JSON types: lists over horizons, per observation by name."""
+    return {
+        "coverage": covered.nominal,
+        **{
+            kind: {name: _finite(column) for name, column in zip(names, share.T, strict=True)}
+            for kind, share in (("fixed", covered.fixed), ("adapted", covered.adapted))
+        },
+    }
 
 
 def as_json(comparison: Comparison) -> str:
@@ -102,3 +123,20 @@ def errors_as_json(errors: HorizonErrors) -> dict[str, Any]:
 
 def _finite(values: Array) -> list[float | None]:
     return [value if math.isfinite(value) else None for value in np.asarray(values).tolist()]
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{100 * share:.1f}"
+
+
+def _aligned(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with a rule under its heading."""
+    widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [heading, *rows]
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])

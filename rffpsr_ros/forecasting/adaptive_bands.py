@@ -37,15 +37,16 @@ class AdaptiveBands:
         self.coverage = coverage
         self._width = bands.half_width(coverage, horizon)
         self._log_factor = np.zeros_like(self._width)
-
-    @property
-    def half_width(self) -> Array:
-        """Half-widths (H, d_o) now, in the observations' units."""
-        width: Array = self._width * np.exp(self._log_factor)
-        return width
+        self.half_width: Array = self._width
+        """Half-widths (H, d_o) now, in the observations' units; NaN where none are known."""
 
     def score(self, errors: Array) -> None:
-        """Take the errors (H, d_o) of one forecast; NaN, where nothing came, changes nothing."""
-        missed = np.abs(errors) > self.half_width
-        change = np.where(np.isfinite(errors), STEP * (missed - (1 - self.coverage)), 0.0)
-        self._log_factor = np.clip(self._log_factor + change, -np.log(LIMIT), np.log(LIMIT))
+        """Take the errors (h, d_o) of one forecast's first h <= H ticks.
+
+        NaN, where nothing came, changes nothing.
+        """
+        width, log_factor = self.half_width[: len(errors)], self._log_factor[: len(errors)]
+        missed = np.abs(errors) > width
+        step = np.where(np.isfinite(errors), STEP * (missed - (1 - self.coverage)), 0.0)
+        log_factor[:] = np.clip(log_factor + step, -np.log(LIMIT), np.log(LIMIT))
+        self.half_width = self._width * np.exp(self._log_factor)

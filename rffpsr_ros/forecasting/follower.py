@@ -42,6 +42,8 @@ class FollowOptions:
         ``episode`` (at an episode's start, the learned initial belief).
     reset_on_time_jump
         Whether time going back begins an episode; else the belief is carried over.
+    coverage
+        The share of what comes that the bands around forecasts shall cover.
     """
 
     horizon: int = 10
@@ -49,6 +51,7 @@ class FollowOptions:
     publish_every: int = 1
     start: str = "running"
     reset_on_time_jump: bool = True
+    coverage: float = 0.9
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the options as keywords; JSON types only."""
@@ -59,13 +62,15 @@ class Forecast(NamedTuple):
     """What is expected next.
 
     ``values`` (H, d_o): row h - 1 is for ``origin_ns`` plus h ticks. ``actions`` (H, d_a) were
-    assumed, and ``assumes`` says why these.
+    assumed, and ``assumes`` says why these. ``half_width`` (H, d_o) of the band around the values
+    is None for a model without bands; it holds if the assumed actions come.
     """
 
     origin_ns: int
     values: Array
     actions: Array
     assumes: str
+    half_width: Array | None = None
 
 
 class Step(NamedTuple):
@@ -120,7 +125,7 @@ class Follower:
         self._sampler = Sampler(self.configuration, decode)
         self._columns = len(model.signature.action_names)
         self._future = FutureActions(self.options.future_actions, self._columns)
-        self.live_error = LiveError(model, self.options.horizon)
+        self.live_error = self._live_error()
         self._carried: Any = None
         self._from_history = self.options.start == "running"
         self._history: list[Tick] | None = None
@@ -178,9 +183,9 @@ class Follower:
         """Replace the options; the belief goes on."""
         if options.future_actions != self.options.future_actions:
             self._future = FutureActions(options.future_actions, self._columns)
-        if options.horizon != self.options.horizon:
-            self.live_error = LiveError(self.model, options.horizon)
-        self.options = options
+        before, self.options = self.options, options
+        if (options.horizon, options.coverage) != (before.horizon, before.coverage):
+            self.live_error = self._live_error()
 
     def _step(self, tick: Tick, wanted: Callable[[], bool] | None) -> Step:
         if self.state is None:
@@ -195,7 +200,13 @@ class Follower:
         last = tick.action if command is None else command
         assumed = self._future.ahead(self.options.horizon, last)
         values = self.model.predict(self.state, assumed.actions)
-        return Step(tick, Forecast(tick.stamp_ns, values, assumed.actions, assumed.words))
+        half_width = self.live_error.half_width
+        return Step(
+            tick, Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
+        )
+
+    def _live_error(self) -> LiveError:
+        return LiveError(self.model, self.options.horizon, self.options.coverage)
 
     def _begin(self) -> None:
         """Start a segment; from the history, once there is one, or from the initial state."""

@@ -1,4 +1,4 @@
-"""How well a model predicts now, beside how well it did in training."""
+"""How well a model predicts now, beside how well it did in training; the bands follow it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
 REMEMBERED = 100
@@ -22,14 +23,15 @@ class LiveError:
 
     A forecast is made in hindsight, once its last target was seen and the actions on the way are
     known. One at a time: the next begins where the last one ended, so this costs one forecast in
-    ``horizon`` ticks, whether or not anyone listens.
+    ``horizon`` ticks, whether or not anyone listens. The bands of ``coverage`` learn from it.
     """
 
-    def __init__(self, model: PredictiveModel[Any], horizon: int) -> None:
+    def __init__(self, model: PredictiveModel[Any], horizon: int, coverage: float = 0.9) -> None:
         self._model = model
         self.reference = training_error(model)
         """Mean squared error (H, d_o) in training; None if the model file does not tell."""
         self.horizon = horizon if self.reference is None else min(horizon, len(self.reference))
+        self._bands = model.bands and AdaptiveBands(model.bands, coverage, horizon)
         self._scored: deque[Array] = deque(maxlen=REMEMBERED)
         self._origin: Any = None
         self._actions: list[Array] = []
@@ -39,6 +41,11 @@ class LiveError:
     def count(self) -> int:
         """How many forecasts were scored lately."""
         return len(self._scored)
+
+    @property
+    def half_width(self) -> Array | None:
+        """Half-widths (H, d_o) of the bands now; None for a model without bands."""
+        return None if self._bands is None else self._bands.half_width
 
     @property
     def by_horizon(self) -> Array | None:
@@ -69,7 +76,10 @@ class LiveError:
             if len(self._actions) < self.horizon:
                 return
             forecast = self._model.predict(self._origin, np.stack(self._actions))
-            self._scored.append((np.stack(self._observations) - forecast) ** 2)
+            errors = np.stack(self._observations) - forecast
+            self._scored.append(errors**2)
+            if self._bands is not None:
+                self._bands.score(errors)
         self._origin = state
         self._actions, self._observations = [], []
 

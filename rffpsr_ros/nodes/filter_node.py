@@ -214,8 +214,7 @@ class FilterNode(LifecycleNode):
             self._complaints.over("feed", "the inputs fit the model again")
             self._complaints.over("waiting", "every input arrives: forecasts begin")
             if self._active:
-                signature = follower.model.signature
-                self._outputs.publish(outcome, signature, self._value("lead"), follower.state)
+                self._outputs.publish(outcome, follower, self._value("lead"))
         else:
             self._outputs.forget()
             self.get_logger().warning(
@@ -319,7 +318,7 @@ class FilterNode(LifecycleNode):
         self._diagnostics.publish(diagnostic_array(self.get_name(), now.to_msg(), findings))
 
     def _options(self) -> FollowOptions:
-        names = ("horizon", "future_actions", "publish_every", "start", "reset_on_time_jump")
+        names = FollowOptions.__dataclass_fields__
         return FollowOptions(**{name: self._value(name) for name in names})
 
     def _read_parameters(self) -> None:

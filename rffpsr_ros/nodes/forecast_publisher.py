@@ -13,12 +13,13 @@ from rffpsr_ros.episodes.forecast_messages import (
     PREDICTED_TYPE,
     PREDICTION_TYPE,
     ahead_ns,
+    band_message,
     predicted_message,
     prediction_message,
     trajectory_message,
 )
 from rffpsr_ros.episodes.trajectory import Array
-from rffpsr_ros.forecasting.follower import Forecast, Step
+from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.predictive_model import Signature
 from rffpsr_ros.nodes.message_classes import make, message_class
 
@@ -48,11 +49,13 @@ class ForecastPublisher:
         """Await no targets of earlier forecasts any more: the segment has ended."""
         self._awaited.clear()
 
-    def publish(self, step: Step, signature: Signature, lead: int, state: Any) -> None:
+    def publish(self, step: Step, follower: Follower, lead: int) -> None:
         """Publish a step's forecast, and the error of the forecast that was for its tick."""
+        signature, state = follower.model.signature, follower.state
         self._publish_error(step, signature)
         if step.forecast is not None:
             self._publish_forecast(step, step.forecast, signature, lead)
+            self._publish_band(step.forecast, follower.options.coverage)
         if self._state.get_subscription_count():
             self._state.publish(_state_message(state))
 
@@ -77,6 +80,13 @@ class ForecastPublisher:
             )
         if self._listened("error"):
             self._awaited.append((step.tick.number + lead, ahead, forecast.assumes))
+
+    def _publish_band(self, forecast: Forecast, coverage: float) -> None:
+        """Publish the band around a forecast, if the model has any."""
+        if forecast.half_width is not None and self._listened("band"):
+            self._publishers["band"].publish(
+                band_message(make, forecast.values, forecast.half_width, coverage)
+            )
 
     def _publish_error(self, step: Step, signature: Signature) -> None:
         """Publish what came minus what was predicted for now, if something was."""

@@ -55,6 +55,15 @@ FILTER_TOPICS = (
         " which future actions are assumed.",
     ),
     Topic(
+        "~/band",
+        "published",
+        _FLOATS,
+        _OUTPUT,
+        "The band around the forecast, bound x horizon x observation: first the lower bounds, then"
+        " the upper. It covers the share `coverage` of what comes if the assumed actions come, and"
+        " learns from its misses. Nothing, if the model file holds no bands.",
+    ),
+    Topic(
         "~/trajectory",
         "published",
         "trajectory_msgs/msg/JointTrajectory",

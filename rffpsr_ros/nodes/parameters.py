@@ -79,6 +79,14 @@ FILTER: tuple[Parameter, ...] = (
         fixed=False,
     ),
     Parameter(
+        "coverage",
+        0.9,
+        "The share of what comes that the bands of `~/band` shall cover.",
+        0.5,
+        0.99,
+        fixed=False,
+    ),
+    Parameter(
         "future_actions",
         "hold",
         "The actions that forecasts assume: the last command held, zero, or `~/planned_actions`"

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from rffpsr_ros.cli.band_training import measure_bands
 from rffpsr_ros.cli.learners import fit, learner_of
 from rffpsr_ros.cli.recordings import read_recordings
 from rffpsr_ros.cli.train import sign
@@ -62,6 +63,7 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     reading = argparse.Namespace(ros_distro=None, msg_path=())
     recordings = read_recordings(request["bags"], configuration, reading, _progress)
     model = fit(learner, recordings.trajectories, None, _progress)
+    measure_bands(model, learner, recordings.trajectories, _progress)
     sign(model, configuration, recordings)
     target = Path(request["out"])
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,14 @@ action:
   motor: {topic: /motor, type: std_msgs/msg/Float64, fields: [data], units: [V]}
 """
 
-QUICK = ("--set", "learning.iterations=20", "--set", "learning.features=30", "--quiet")
+QUICK = (
+    "--set",
+    "learning.iterations=20",
+    "--set",
+    "learning.features=30",
+    "--no-bands",
+    "--quiet",
+)
 """Options for a training in which only its going through matters."""
 
 

@@ -58,7 +58,7 @@ def test_tables_show_every_model_observation_and_measure(
     assert "judged on 120 ticks" in lines[0]
     start = lines.index("arm.position.elbow (rad):")
     assert lines[start + 1].split() == ["model", "h1", "h2", "h3", "h5", "h10"]
-    labels = [line.split()[0] for line in lines[start + 2 :]]
+    labels = [line.split()[0] for line in lines[start + 2 : start + 11]]
     assert labels == [
         *("rff_psr", "RMSE", "fit"),
         *("last_observation", "RMSE", "fit"),
@@ -76,6 +76,23 @@ def test_without_training_data_arx_is_left_out_and_the_user_told(
     beside = run("evaluate", robots[0], "--model", model, "--beside", arx_model)
     assert "linear ARX is not shown" not in beside.out
     assert "\nlinear_arx" in beside.out
+
+
+def test_bands_are_judged_by_how_much_of_what_came_they_cover(
+    run: Run, robots: list[Path], arx_model: Path
+) -> None:
+    words = ["evaluate", robots[0], "--model", arx_model, "--coverage", "0.8"]
+    told = json.loads(run(*words, "--json").out)["bands"]
+    assert told["coverage"] == 0.8
+    assert 0.6 < np.mean(told["fixed"]["arm.position.elbow"]) <= 1
+    lines = run(*words).out.splitlines()
+    table = lines[lines.index("share that bands of 80 % covered (%):") + 1 :]
+    assert table[0].split()[:3] == ["observation", "bands", "h1"]
+    assert [row.split()[1] for row in table[2:]] == ["fixed", "adapted"]
+    assert float(table[2].split()[2]) == round(100 * told["fixed"]["arm.position.elbow"][0], 1)
+    outcome = run(*words[:-1], "0.999")
+    assert outcome.code == 2
+    assert "coverage is 0.999; bands are known from 0.5 to 0.99" in outcome.err
 
 
 def test_plots_are_drawn(run: Run, robot: Path, model: Path, here: Path) -> None:

@@ -32,7 +32,8 @@ def test_table_holds_the_forecasts_and_when_they_were_made(
     with (here / "table.csv").open(newline="") as file:
         heading, *rows = csv.reader(file)
     name = "arm.position.elbow"
-    assert heading == ["time", "segment", name, *(f"{name}+{h}" for h in (1, 2, 3, 4))]
+    ahead = [f"{name}+{h}" for h in (1, 2, 3, 4)]
+    assert heading == ["time", "segment", name, *ahead, *(f"{one} band" for one in ahead)]
     assert len(rows) == 297
     _, angle = workshop.swing(300, 0)
     assert rows[0][:3] == ["5.000000000", "0", ""]  # nothing was seen yet
@@ -40,7 +41,10 @@ def test_table_holds_the_forecasts_and_when_they_were_made(
         assert int(row[0].replace(".", "")) == workshop.start_ns + k * workshop.tick_ns
         assert k == 0 or float(row[2]) == angle[k]
     table = np.array([[float(cell) for cell in row[3:]] for row in rows])
-    np.testing.assert_array_equal(table, expected[:, :, 0])
+    np.testing.assert_array_equal(table[:, :4], expected[:, :, 0])
+    bands = load_model(arx_model).bands
+    assert bands is not None
+    np.testing.assert_array_equal(table[:, 4:] - bands.half_width(0.9, 4)[:, 0], 0)
 
 
 def test_every_nth_forecast(run: Run, robots: list[Path], arx_model: Path, here: Path) -> None:
@@ -63,7 +67,8 @@ def test_bag_holds_the_topics_of_the_filter(
         for connection, time_ns, data in reader.messages():
             message = reader.deserialize(data, connection.msgtype)
             found.setdefault(connection.topic, []).append((time_ns, message))
-    assert set(found) == {f"/rffpsr_filter/{n}" for n in ("prediction", "trajectory", "predicted")}
+    topics = ("prediction", "band", "trajectory", "predicted")
+    assert set(found) == {f"/rffpsr_filter/{name}" for name in topics}
     assert {len(messages) for messages in found.values()} == {297}
     for k, (time_ns, message) in enumerate(found["/rffpsr_filter/predicted"]):
         target_ns = workshop.start_ns + (k + 3) * workshop.tick_ns
@@ -74,6 +79,9 @@ def test_bag_holds_the_topics_of_the_filter(
         assert time_ns == workshop.start_ns + k * workshop.tick_ns
         np.testing.assert_array_equal(message.data, expected[k, :, 0])
         assert "recorded" in message.layout.dim[0].label
+        low, high = np.reshape(found["/rffpsr_filter/band"][k][1].data, (2, 4))
+        assert (low < message.data).all()
+        assert (message.data < high).all()
 
 
 def test_held_actions_know_nothing_of_what_was_to_come(
@@ -92,5 +100,5 @@ def test_held_actions_know_nothing_of_what_was_to_come(
         state = model.update(state, trajectory.actions[tick], trajectory.observations[tick])
     # Commands are stamped just before their tick, so the next one is known when it begins.
     plan = np.repeat(trajectory.actions[100:101], 4, axis=0)
-    told = [float(cell) for cell in rows[1 + 99].split(",")[3:]]
+    told = [float(cell) for cell in rows[1 + 99].split(",")[3:7]]
     np.testing.assert_array_equal(told, model.predict(state, plan)[:, 0])

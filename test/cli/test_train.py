@@ -61,6 +61,19 @@ def test_model_file_says_what_to_read_and_how_good_it_was(
     assert set(errors) == {"linear_arx", "last_observation"}
     assert errors == result["validation"]
     assert errors["linear_arx"]["mse"][0] < errors["last_observation"]["mse"][0]
+    assert model.bands is not None
+    assert run(*words, "--split", "0.6,0.2,0.2", "--no-bands").code == 0
+    assert load_model(here / "m").bands is None
+
+
+def test_a_recording_too_short_for_bands_still_gives_a_model(
+    run: Run, workshop: Any, configuration: Path, here: Path
+) -> None:
+    bag = workshop.write_robot(here / "short", ticks=80)
+    outcome = run("train", bag, "--config", configuration, "--out", "m", "--model", "linear_arx")
+    assert outcome.code == 0
+    assert "note: no prediction bands, which learn from 3 parts of the recordings" in outcome.out
+    assert load_model(here / "m").bands is None
 
 
 @pytest.mark.parametrize("kind", ["rff_psr", "linear_arx", "last_observation", "mean"])

@@ -13,6 +13,7 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Step
 from rffpsr_ros.forecasting.live_error import ENOUGH, LiveError
+from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
@@ -228,6 +229,19 @@ def test_the_live_error_is_that_of_forecasts_in_hindsight(
     assert live.by_horizon is not None
     np.testing.assert_allclose(live.by_horizon, np.full((HORIZON, 1), 0.04 * factor))
     assert live.ratio == pytest.approx(factor)
+
+
+def test_bands_follow_the_error_in_hindsight(model: RFFPSRModel) -> None:
+    wrong = Wrong(model.signature, TrainingRecord(), model.parts)
+    assert LiveError(wrong, 2).half_width is None
+    wrong.bands = conformal_bands(np.ones((30, 1, 1)))
+    wrong.offset = 3.0
+    live = LiveError(wrong, 2, coverage=0.8)
+    for _ in range(2 * 40 + 1):
+        live.step(object(), np.zeros(1), np.zeros(1))
+    assert live.half_width is not None
+    assert 3.0 <= live.half_width[0, 0] < 3.5
+    assert np.isnan(live.half_width[1, 0])
 
 
 def test_missing_targets_do_not_count(model: RFFPSRModel) -> None:

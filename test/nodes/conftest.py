@@ -320,6 +320,8 @@ def learn(system: System, folder: Path, name: str) -> Path:
     """Learn a model of a simulated system, fast rather than well, and return its file."""
     from dataclasses import replace
 
+    from rffpsr_ros.evaluation.calibration import residuals
+    from rffpsr_ros.models.bands import conformal_bands
     from rffpsr_ros.models.predictive_model import Signature
 
     configuration = channels(system)
@@ -336,6 +338,7 @@ def learn(system: System, folder: Path, name: str) -> Path:
     ).fit(named[:3], named[3:])
     signature = Signature.of(named[0])
     model.signature = replace(signature, channels=configuration.to_mapping())
+    model.bands = conformal_bands(residuals(model, named[3:], 5, 9))
     path = folder / f"{name}.psr"
     model.save(path)
     return path

@@ -35,6 +35,7 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
     node = ros.start("filter_node", model_path=synthetic_model, horizon=7, lead=3)
     peer = ros.peer
     prediction = peer.collect("/rffpsr_filter/prediction", Float64MultiArray)
+    band = peer.collect("/rffpsr_filter/band", Float64MultiArray)
     trajectory = peer.collect("/rffpsr_filter/trajectory", JointTrajectory)
     predicted = peer.collect("/rffpsr_filter/predicted", JointState)
     error = peer.collect("/rffpsr_filter/error", JointState)
@@ -43,7 +44,7 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
     peer.publisher("/command", JointState)
     peer.matched("/joint_states", "/command")
     node.wait_for("serving")
-    for topic in ("prediction", "trajectory", "predicted", "error", "state"):
+    for topic in ("prediction", "band", "trajectory", "predicted", "error", "state"):
         peer.heard(f"/rffpsr_filter/{topic}")
     for tick in range(40):
         stamp = START_NS + tick * PERIOD_NS
@@ -51,9 +52,14 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
         observe.publish(joint_state(stamp + 1000, ["o"], position=[np.sin(0.3 * tick)]))
         peer.spin()
     peer.until(lambda: len(prediction) >= 35, "35 forecasts")
-    peer.until(lambda: len(error) >= 30 and len(trajectory) >= 35, "errors")
+    peer.until(lambda: len(error) >= 30 and min(len(trajectory), len(band)) >= 35, "errors")
     assert [d.size for d in prediction[-1].layout.dim] == [7, 1]
     assert "hold" in prediction[-1].layout.dim[0].label
+    assert [d.size for d in band[-1].layout.dim] == [2, 7, 1]
+    low, high = np.reshape(band[-1].data, (2, 7))
+    assert (low[:5] < high[:5]).all()
+    assert np.isnan(high[5:]).all()  # the bands were made for 5 ticks ahead
+    np.testing.assert_allclose((low + high)[:5] / 2, prediction[-1].data[:5])
     assert len(trajectory[-1].points) == 7
     lead = trajectory[-1].points[6].time_from_start
     assert lead.sec * 10**9 + lead.nanosec == 7 * PERIOD_NS

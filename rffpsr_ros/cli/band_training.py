@@ -1,0 +1,37 @@
+"""Prediction bands for a model that was just learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rffpsr_ros.cli.learners import Progress, fit
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+
+
+def measure_bands(
+    model: PredictiveModel[Any],
+    learner: Learner,
+    trajectories: Sequence[Trajectory],
+    progress: Progress,
+) -> None:
+    """Give the model bands by learning anew without each fold, or a note why it has none."""
+
+    def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
+        return fit(learner, train, None, _silent)
+
+    if model.bands is not None:
+        return
+    try:
+        model.bands = calibrate(learn, trajectories, progress=progress)
+    except InputError as problem:
+        note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"
+        model.record = replace(model.record, notes=(*model.record.notes, note))
+
+
+def _silent(stage: str, fraction: float) -> None:
+    del stage, fraction
