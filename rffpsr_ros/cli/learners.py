@@ -10,6 +10,7 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.compressed import Compressed
+from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
@@ -18,10 +19,11 @@ from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
 Progress = Callable[[str, float], None]
 
-KINDS = ("rff_psr", "linear_arx", "last_observation", "mean")
+KINDS = ("rff_psr", "kalman", "linear_arx", "last_observation", "mean")
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rff_psr": RFFPSROptions.names(),
+    "kalman": ("past", "future", "order"),
     "linear_arx": ("past", "future"),
     "last_observation": (),
     "mean": (),
@@ -60,6 +62,8 @@ def _plain_learner(kind: str, learning: Mapping[str, Any]) -> Learner:
     options = {name: value for name, value in learning.items() if name in OPTIONS[kind]}
     if kind == "rff_psr":
         return RFFPSR(**options)
+    if kind == "kalman":
+        return Kalman(**options)
     if kind == "linear_arx":
         RFFPSR(**options)  # the same options, checked by the same rules
         return LinearARX(**options)

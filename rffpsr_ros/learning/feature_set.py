@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from rffpsr_ros.learning.projection import principal_directions
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import Pair
 from rffpsr_ros.learning.windows import Windows, count_windows, window_chunks
+
+FeaturesT = TypeVar("FeaturesT")
 
 CACHED_WINDOWS = 50_000
 """Up to so many windows the projected features are kept instead of computed in every pass."""
@@ -190,11 +192,11 @@ def sample_windows(
 
 
 def feature_chunks(
-    features: FeatureSet, runs: Sequence[Run], options: FeatureOptions
-) -> Callable[[], Iterable[WindowFeatures]]:
+    features: Callable[[Windows], FeaturesT], runs: Sequence[Run], options: FeatureOptions
+) -> Callable[[], Iterable[FeaturesT]]:
     """Return a source of feature chunks that can be passed over several times."""
 
-    def chunks() -> Iterator[WindowFeatures]:
+    def chunks() -> Iterator[FeaturesT]:
         return (features(w) for w in window_chunks(runs, options.past, options.future))
 
     total = sum(count_windows(len(run.observations), options.past, options.future) for run in runs)

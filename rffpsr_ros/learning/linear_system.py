@@ -64,6 +64,35 @@ def kalman_step(
     return LinearState(mean, covariance)
 
 
+def settled_means(system: LinearSystem, observations: Array, actions: Array) -> Array:
+    """Return the state's means (T, n) before each tick of a run, by the constant gain K."""
+    closed = system.transition - system.gain @ system.output
+    driven = actions @ (system.action - system.gain @ system.feedthrough).T
+    seen = ~np.isnan(observations)
+    corrected = np.where(seen, observations, 0.0) @ system.gain.T
+    means = np.empty((len(actions), len(system.start)))
+    mean = system.start
+    for t in range(len(actions)):
+        means[t] = mean
+        if seen[t].all():
+            mean = closed @ mean + driven[t] + corrected[t]
+        else:
+            error = observations[t] - expected_observation(system, mean, actions[t])
+            step = system.gain @ np.where(seen[t], error, 0.0)
+            mean = system.transition @ mean + system.action @ actions[t] + step
+    return means
+
+
+def forecast_means(system: LinearSystem, mean: Array, actions: Array) -> Array:
+    """Return the expected observations (..., H, d_o) from means (..., n), actions (..., H, d_a)."""
+    forecasts = []
+    for h in range(actions.shape[-2]):
+        acted = actions[..., h, :]
+        forecasts.append(expected_observation(system, mean, acted))
+        mean = mean @ system.transition.T + acted @ system.action.T
+    return np.stack(forecasts, axis=-2)
+
+
 def _gain(system: LinearSystem, covariance: Array, seen: Array) -> Array:
     """Return the gains (N, n, d_o), zero in the columns of what was not seen.
 

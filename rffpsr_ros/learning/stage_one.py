@@ -19,7 +19,7 @@ from rffpsr_ros.learning.arrays import (
     unpack_symmetric,
 )
 from rffpsr_ros.learning.batched_inverse import inverse_of_positive
-from rffpsr_ros.learning.moments import Regression
+from rffpsr_ros.learning.moments import Moment, Regression
 
 ConditioningForm = Literal["squared", "plain"]
 """How a joint moment becomes a conditional operator: see `conditional_operator`."""
@@ -183,3 +183,52 @@ class ConditionalStageOne:
         """Return the fitted conditional S1; ``regularisation`` has no part in it."""
         del regularisation
         return TensorOperators(self._regression.solve(ridge).reshape(self._shape))
+
+
+class AdditiveOperators(NamedTuple):
+    """The additive class, fitted: psi^o = Gamma h + B psi^a and what is left over.
+
+    B is the same for every history, so the state is what history adds: Gamma h.
+    """
+
+    history: Array  # Gamma (outputs, d_h)
+    actions: Array  # B (outputs, actions)
+    residual: Array  # (outputs, outputs): second moment of psi^o - Gamma h - B psi^a
+
+    def __call__(self, history: Array) -> Array:
+        """Return Gamma h (N, outputs, 1) of histories (N, d_h)."""
+        return np.asarray((history @ self.history.T)[:, :, None])
+
+
+class AdditiveStageOne:
+    """Conditional S1 in the class Gamma h + B psi^a: the oblique projection.
+
+    (Paper, appendix "Kalman Filter with inputs"; Van Overschee and De Moor 1996.)
+    """
+
+    def __init__(self, history: int, actions: int, outputs: int) -> None:
+        """Prepare empty moments for feature sizes."""
+        self._history = history
+        self._regression = Regression.zeros(outputs, history + actions)
+        self._outputs = Moment.zeros(outputs, outputs)
+
+    def add(
+        self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
+    ) -> None:
+        """Add N windows."""
+        self._regression.add(np.hstack([history, actions]), outputs, weights)
+        self._outputs.add(outputs, outputs, weights)
+
+    def merge(self, other: AdditiveStageOne) -> None:
+        """Add the sums over other windows."""
+        self._regression.merge(other._regression)
+        self._outputs.merge(other._outputs)
+
+    def solve(self, ridge: float, regularisation: float) -> AdditiveOperators:
+        """Return the fitted additive class; ``regularisation`` has no part in it."""
+        del regularisation
+        weights = self._regression.solve(ridge)
+        explained = weights @ self._regression.target_input.mean.T
+        fitted = weights @ self._regression.input_input.mean @ weights.T
+        residual = self._outputs.mean - explained - explained.T + fitted
+        return AdditiveOperators(weights[:, : self._history], weights[:, self._history :], residual)

@@ -39,6 +39,7 @@ class StageTwo(NamedTuple):
     projection: Array  # U^q (outputs * actions, p)
     weights: tuple[Array, ...]  # W: vec P = W q for each part of P_t, (outputs * actions, p)
     mean: Array  # (p,), the average state
+    second: Array  # (p, p), the states' second moment
     beside: Array  # (targets, inputs) of the regression beside; empty without one
 
 
@@ -87,6 +88,7 @@ def stage_two(
         projection,
         tuple(np.split(system.solve(ridge), np.cumsum(sizes)[:-1])),
         mean.mean[:, 0],
+        system.input_input.mean,
         np.empty((0, 0)) if further is None else further.solve(ridge),
     )
 

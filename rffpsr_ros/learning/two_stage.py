@@ -73,7 +73,7 @@ def learn_system(
     generator: np.random.Generator,
 ) -> SystemMap:
     """Learn W_sys and Q_0, given features whose extension by a tick is a product."""
-    chunks = feature_chunks(features, runs, options)
+    chunks = feature_chunks(features.__call__, runs, options)
 
     def regression(history: int, actions: int, outputs: int) -> StageOne:
         if options.stage_one == "conditional":

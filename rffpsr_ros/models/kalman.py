@@ -9,7 +9,7 @@ import numpy as np
 from rffpsr_ros.learning.linear_system import (
     LinearState,
     LinearSystem,
-    expected_observation,
+    forecast_means,
     kalman_step,
 )
 from rffpsr_ros.learning.scaling import Scaling
@@ -62,13 +62,8 @@ class KalmanModel(PredictiveModel[LinearState]):
 
     def predict(self, state: LinearState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
-        plan = self.action_scaling.apply(actions)
-        mean, forecasts = state.mean, []
-        for h in range(plan.shape[-2]):
-            acted = plan[..., h, :]
-            forecasts.append(expected_observation(self.system, mean, acted))
-            mean = mean @ self.system.transition.T + acted @ self.system.action.T
-        return self.observation_scaling.invert(np.stack(forecasts, axis=-2))
+        forecast = forecast_means(self.system, state.mean, self.action_scaling.apply(actions))
+        return self.observation_scaling.invert(forecast)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return matrices and scalings."""

@@ -10,10 +10,11 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.blas_threads import one_blas_thread
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.preparation import check_columns, check_windows, prepare
+from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_fit import learn_parts
-from rffpsr_ros.models.rff_psr_options import RFFPSROptions, check_names
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
 
 FILL_PAST = 5

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Literal, get_type_hints
 
-import numpy as np
-
-from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.stage_one import ConditioningForm
 from rffpsr_ros.learning.two_stage import StageOneMethod
+from rffpsr_ros.models.option_checks import check_type, require
 
 Refinement = Literal["rollout", "window", "none"]
 Forecast = Literal["rollout", "window"]
@@ -104,15 +100,15 @@ class RFFPSROptions:
             If an option has the wrong type or is out of its range.
         """
         for name, hint in get_type_hints(type(self)).items():
-            _check_type(name, getattr(self, name), hint)
+            check_type(name, getattr(self, name), hint)
         for name in _AT_LEAST_ONE:
-            _require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
-            _require(name, getattr(self, name), lambda v: v <= MOST, f"at most {MOST}")
+            require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
+            require(name, getattr(self, name), lambda v: v <= MOST, f"at most {MOST}")
         for name in _AT_LEAST_ZERO:
-            _require(name, getattr(self, name), lambda v: v >= 0, "at least 0")
+            require(name, getattr(self, name), lambda v: v >= 0, "at least 0")
         for name in _POSITIVE:
-            _require(name, getattr(self, name), lambda v: v > 0, "greater than 0")
-        _require("tolerance", self.tolerance, lambda v: v < 1, "less than 1")
+            require(name, getattr(self, name), lambda v: v > 0, "greater than 0")
+        require("tolerance", self.tolerance, lambda v: v < 1, "less than 1")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -126,48 +122,3 @@ _AT_LEAST_ONE = (
 )  # fmt: skip
 _AT_LEAST_ZERO = ("base_past", "direct_past", "direct_features", "margin", "tolerance", "seed")
 _POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")
-
-
-def check_names(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    """Refuse unknown names, naming the nearest known one.
-
-    Raises
-    ------
-    InputError
-        If a name in ``given`` is not known.
-    """
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-            raise InputError(f"{what} '{name}' is unknown; {hint}")
-
-
-def _check_type(name: str, value: Any, hint: Any) -> None:
-    choices: tuple[Any, ...] = get_args(hint)
-    if choices and all(isinstance(choice, str) for choice in choices):
-        if value not in choices:
-            raise InputError(
-                f"option '{name}' is {value!r}; it must be one of {', '.join(choices)}"
-            )
-        return
-    if value is None and type(None) in choices:
-        return
-    whole = hint is int or int in choices
-    kinds: tuple[type, ...] = (int,) if whole else (int, float)
-    if not _is_finite_number(value, kinds):
-        kind = "a whole number" if whole else "a number"
-        raise InputError(f"option '{name}' is {value!r}; it must be {kind}")
-
-
-def _is_finite_number(value: Any, kinds: tuple[type, ...]) -> bool:
-    if isinstance(value, bool):
-        return False
-    if isinstance(value, int):
-        return abs(value) < 2**63
-    return float in kinds and isinstance(value, float) and bool(np.isfinite(value))
-
-
-def _require(name: str, value: Any, holds: Any, words: str) -> None:
-    if value is not None and not holds(value):
-        raise InputError(f"option '{name}' is {value}; it must be {words}")

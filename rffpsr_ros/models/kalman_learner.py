@@ -1,0 +1,191 @@
+"""`Kalman`: learns a linear model with inputs by two-stage regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.blas_threads import one_blas_thread
+from rffpsr_ros.learning.holdout import hold_out
+from rffpsr_ros.learning.linear_system import LinearSystem, forecast_means, settled_means
+from rffpsr_ros.learning.preparation import check_columns, check_windows
+from rffpsr_ros.learning.scaling import Run, fit_scaling, standardise
+from rffpsr_ros.learning.scores import group_errors, robust_score
+from rffpsr_ros.learning.subspace import SubspaceOptions, learn_linear_systems
+from rffpsr_ros.learning.windows import count_windows
+from rffpsr_ros.models.kalman import KalmanModel
+from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.predictive_model import TrainingRecord
+from rffpsr_ros.models.training_set import training_signature
+
+RIDGES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
+"""What the ridge is chosen from: the less noise in a recording, the smaller the best one."""
+
+LARGEST_ORDER = 20
+
+SIMPLER_UP_TO = 1.002
+"""The lowest order is chosen whose score is at most this much worse than the best one's."""
+
+Progress = Callable[[str, float], None]
+
+
+class _Candidate(NamedTuple):
+    score: float
+    options: SubspaceOptions
+    order: int
+
+
+class Kalman:
+    """Learner of `KalmanModel`.
+
+    Parameters
+    ----------
+    past
+        Ticks of history in stage one, at most; fewer where that predicts better.
+    future
+        Ticks of future that the state has to predict, and the horizon that choices look at.
+    order
+        Number of state variables; None chooses it, up to 20.
+    ridge
+        Penalty of both stages on means, in standard units; None chooses it.
+
+    Notes
+    -----
+    Choices are made by the error of forecasts on the validation trajectories, else on training
+    trajectories held out; the chosen model is then learned from all training trajectories.
+    """
+
+    def __init__(
+        self,
+        past: int = 20,
+        future: int = 10,
+        order: int | None = None,
+        ridge: float | None = None,
+    ) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If a number of ticks or the order is less than 1, or ``ridge`` is not positive.
+        """
+        check_type("past", past, int)
+        check_type("future", future, int)
+        check_type("order", order, int | None)
+        check_type("ridge", ridge, float | None)
+        for name, count in (("past", past), ("future", future), ("order", order)):
+            require(name, count, lambda v: v >= 1, "at least 1")
+        require("ridge", ridge, lambda v: v > 0, "greater than 0")
+        self.past, self.future, self.order, self.ridge = past, future, order, ridge
+
+    def fit(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Progress | None = None,
+    ) -> KalmanModel:
+        """Return the model learned from ``train``; ``validation`` steers choices only.
+
+        Raises
+        ------
+        InputError
+            If trajectories do not fit together, a column is constant, or there are too few
+            windows; each with one sentence that says what would be right.
+        """
+        signature = training_signature(train, validation)
+        check_columns(train)
+        check_windows(train, 1, self.future, 2)
+        scalings = (
+            fit_scaling([t.observations for t in train]),
+            fit_scaling([t.actions for t in train]),
+        )
+        learn_from, judge_by = train, validation
+        if not judge_by:
+            learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))
+        with one_blas_thread():
+            chosen = self._choose(
+                standardise(learn_from, *scalings), standardise(judge_by, *scalings), progress
+            )
+            runs = standardise(train, *scalings)
+            (system,) = learn_linear_systems(runs, chosen.options, [chosen.order])
+            errors = _squared_errors(system, standardise(judge_by, *scalings), chosen.options)
+        by_horizon = np.nanmean(errors.squared, axis=0) * scalings[0].deviation ** 2
+        record = TrainingRecord(
+            {**vars(chosen.options), "order": chosen.order},
+            {"validation_mse": by_horizon.sum(1).tolist(), "score": chosen.score},
+        )
+        return KalmanModel(signature, record, system, *scalings)
+
+    def _choose(
+        self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress | None
+    ) -> _Candidate:
+        """Return the best of the ridges, then of the history lengths, then of the orders."""
+        columns = runs[0].observations.shape[1]
+        most = min(self.order or LARGEST_ORDER, self.future * columns)
+        pasts = _possible_pasts(runs, self.past, self.future)
+
+        def judged(past: int, ridge: float, orders: Sequence[int]) -> list[_Candidate]:
+            options = SubspaceOptions(past, self.future, ridge)
+            systems = learn_linear_systems(runs, options, orders)
+            return [
+                _Candidate(_score(system, held_out, options), options, len(system.start))
+                for system in systems
+            ]
+
+        def best(candidates: list[_Candidate], done: float) -> _Candidate:
+            if progress is not None:
+                progress("two-stage regression", done)
+            return min(candidates, key=lambda candidate: candidate.score)
+
+        ridges = RIDGES if self.ridge is None else (self.ridge,)
+        now = best([c for ridge in ridges for c in judged(pasts[0], ridge, [most])], 0.3)
+        ridge = now.options.ridge
+        now = best([now, *(c for past in pasts[1:] for c in judged(past, ridge, [most]))], 0.6)
+        if self.order is not None:
+            return now
+        by_order = judged(now.options.past, ridge, range(1, most + 1))
+        enough = SIMPLER_UP_TO * best(by_order, 1.0).score
+        return next(candidate for candidate in by_order if candidate.score <= enough)
+
+
+class _Errors(NamedTuple):
+    squared: Array  # (B, H, d_o)
+    group: Array  # (B,), the run that an origin belongs to
+
+
+def _squared_errors(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> _Errors:
+    """Return the errors of forecasts from every tick of the runs after they have settled."""
+    squared, group = [], []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for number, run in enumerate(runs):
+            length = len(run.actions)
+            horizon = min(options.future, length)
+            settled = min(options.past, (length - horizon) // 2)
+            means = settled_means(system, run.observations, run.actions)
+            origins = np.arange(settled, length - horizon + 1)
+            ticks = origins[:, None] + np.arange(horizon)
+            forecast = forecast_means(system, means[origins], run.actions[ticks])
+            error = np.full((len(origins), options.future, forecast.shape[2]), np.nan)
+            error[:, :horizon] = (forecast - run.observations[ticks]) ** 2
+            squared.append(error)
+            group.append(np.full(len(origins), number))
+    return _Errors(np.concatenate(squared), np.concatenate(group))
+
+
+def _score(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> float:
+    return robust_score(group_errors(*_squared_errors(system, runs, options)))
+
+
+def _possible_pasts(runs: Sequence[Run], past: int, future: int) -> list[int]:
+    """Return ``past`` and its halves, as far as there are windows enough to tell weights."""
+    columns = runs[0].observations.shape[1] + runs[0].actions.shape[1]
+    halves = [past >> k for k in range(past.bit_length())]
+
+    def windows(length: int) -> int:
+        return sum(count_windows(len(run.actions), length, future) for run in runs)
+
+    return [p for p in halves if windows(p) >= 2 * p * columns] or halves[-1:]
