@@ -61,7 +61,7 @@ class Sums:
 
     @property
     def count(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows, or the sum of their weights."""
         return self.regression.input_input.count
 
     @classmethod
