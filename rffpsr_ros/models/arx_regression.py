@@ -60,7 +60,7 @@ class Sums:
     squares: Array
 
     @property
-    def count(self) -> int:
+    def count(self) -> float:
         """Return the number of rows, or the sum of their weights."""
         return self.regression.input_input.count
 
