@@ -7,15 +7,14 @@ are ever held for all windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao, symmetric_products
 from rffpsr_ros.learning.features import (
-    MEDIAN_POINTS,
     FeatureMap,
     Features,
     draw_frequencies,
@@ -23,14 +22,15 @@ from rffpsr_ros.learning.features import (
     random_fourier_features,
 )
 from rffpsr_ros.learning.projection import principal_directions
-from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import Pair
-from rffpsr_ros.learning.windows import Windows, count_windows, window_chunks
+from rffpsr_ros.learning.window_source import WindowSource
+from rffpsr_ros.learning.windows import CHUNK, Windows, chunks_of, flatten
 
-FeaturesT = TypeVar("FeaturesT")
+PROJECTION_WINDOWS = 2048
+"""Windows that projections are found on, at the most."""
 
-CACHED_WINDOWS = 50_000
-"""Up to so many windows the projected features are kept instead of computed in every pass."""
+JUDGING_WINDOWS = 1024
+"""Further windows that tell how much the projections lose."""
 
 
 @dataclass(frozen=True)
@@ -88,64 +88,111 @@ class FeatureSet(NamedTuple):
     def history_features(self, history: Array) -> Array:
         """Return h (N, r_h + 1), the constant last, of history windows (N, n (d_o + d_a))."""
         features = self.history(history)
-        return np.concatenate([features, np.ones((len(features), 1))], axis=1)
+        ones = np.ones((len(features), 1), features.dtype)
+        return np.concatenate([features, ones], axis=1)
 
     def __call__(self, windows: Windows) -> WindowFeatures:
         """Return the projected features of windows."""
-        observation, action = self._immediate(windows)
+        dtype = self.products.dtype.type
+        windows = windows.astype(dtype)
+        observation, action = self.immediate(windows)
+        future_observation = self.future_observation(windows.future_observations)
+        future_action = self.future_action(windows.future_actions)
         return WindowFeatures(
             self.history_features(windows.history),
             observation,
             action,
-            self.future_observation(windows.future_observations),
-            self.future_action(windows.future_actions),
-            self._extended_observation(windows, observation) @ self.extended_observation,
-            self._extended_action(windows, action) @ self.extended_action,
+            future_observation,
+            future_action,
+            khatri_rao(self.shifted_observation(windows, future_observation), observation)
+            @ self.extended_observation,
+            khatri_rao(action, self.shifted_action(windows, future_action)) @ self.extended_action,
             symmetric_products(observation) @ self.products,
         )
 
-    def _immediate(self, windows: Windows) -> tuple[Array, Array]:
+    def astype(self, dtype: type[np.floating]) -> FeatureSet:
+        """Return the same maps computing in another precision."""
+        cast: Any = [part.astype(dtype) for part in self]
+        return FeatureSet(*cast)
+
+    def immediate(self, windows: Windows) -> tuple[Array, Array]:
+        """Return phi^o and phi^a."""
         return self.observation(windows.observations[:, 0]), self.action(windows.actions[:, 0])
 
-    def _extended_observation(self, windows: Windows, observation: Array) -> Array:
-        return khatri_rao(self.future_observation(windows.shifted_observations), observation)
+    def shifted_observation(self, windows: Windows, future: Array) -> Array:
+        """Return psi^o_{t+1}, given psi^o_t."""
+        return _shifted(self.future_observation, windows.observations, future)
 
-    def _extended_action(self, windows: Windows, action: Array) -> Array:
-        return khatri_rao(action, self.future_action(windows.shifted_actions))
+    def shifted_action(self, windows: Windows, future: Array) -> Array:
+        """Return psi^a_{t+1}, given psi^a_t."""
+        return _shifted(self.future_action, windows.actions, future)
+
+
+def _shifted(features: Features, values: Array, future: Array) -> Array:
+    """Return the features of the future from the next tick on, of values (N, k + 1, d).
+
+    Where the next window is the one that begins at the next tick, they are known already.
+    """
+    known = (values[:-1, 1:] == values[1:, :-1]).all((1, 2))
+    unknown = np.append(~known, True)
+    shifted = np.concatenate([future[1:], future[-1:]])
+    shifted[unknown] = features(flatten(values[unknown, 1:]))
+    return shifted
+
+
+class Fitted(NamedTuple):
+    """Features fitted to a sample of windows."""
+
+    features: FeatureSet
+    sample: Windows  # what the projections were found on
+    lost: dict[str, float]  # share of each map's second moment that its projection leaves out
 
 
 def fit_features(
-    runs: Sequence[Run], options: FeatureOptions, generator: np.random.Generator
-) -> FeatureSet:
-    """Draw frequencies by the median trick and find all projections on the runs' windows."""
+    source: WindowSource, options: FeatureOptions, generator: np.random.Generator
+) -> Fitted:
+    """Draw frequencies by the median trick and find all projections on a sample of windows."""
+    drawn = source.sample(PROJECTION_WINDOWS + JUDGING_WINDOWS, generator)
+    kept = generator.permutation(len(drawn.actions))
+    judging = kept[PROJECTION_WINDOWS:] if len(kept) > PROJECTION_WINDOWS else kept
+    kept, judging = np.sort(kept[:PROJECTION_WINDOWS]), np.sort(judging)
+    sample, judged = (Windows(*(part[rows] for part in drawn)) for rows in (kept, judging))
+    lost = {}
 
-    def windows() -> Iterator[Windows]:
-        return window_chunks(runs, options.past, options.future)
-
-    sample = sample_windows(runs, options.past, options.future, MEDIAN_POINTS, generator)
-
-    def map_of(view: Callable[[Windows], Array], rank: int) -> FeatureMap:
+    def map_of(name: str, view: Callable[[Windows], Array], rank: int) -> FeatureMap:
         points = view(sample)
         bandwidth = options.bandwidth * median_distance(points, generator)
         frequencies = draw_frequencies(points.shape[1], options.features, bandwidth, generator)
-
-        def rows() -> Iterable[Array]:
-            return (random_fourier_features(view(chunk), frequencies) for chunk in windows())
-
-        return FeatureMap(
-            frequencies,
-            principal_directions(rows, 2 * options.features, rank, options.tolerance, generator),
+        waves = _waves_in_chunks(points, frequencies)
+        directions = principal_directions(
+            lambda: waves, 2 * options.features, rank, options.tolerance, generator
         )
+        features = FeatureMap(frequencies, directions)
+        # Features have unit norm: what a projection does not keep of it, it loses.
+        held_out = features.astype(np.float32)(view(judged).astype(np.float32))
+        lost[name] = 1 - float(np.mean(np.sum(held_out**2, axis=1)))
+        return features
 
     maps = FeatureSet(
-        map_of(lambda w: w.history, options.rank),
-        map_of(lambda w: w.observations[:, 0], options.observation_rank),
-        map_of(lambda w: w.actions[:, 0], options.action_rank),
-        map_of(lambda w: w.future_observations, options.rank),
-        map_of(lambda w: w.future_actions, options.rank),
+        map_of("history", lambda w: w.history, options.rank),
+        map_of("observation", lambda w: w.observations[:, 0], options.observation_rank),
+        map_of("action", lambda w: w.actions[:, 0], options.action_rank),
+        map_of("future_observation", lambda w: w.future_observations, options.rank),
+        map_of("future_action", lambda w: w.future_actions, options.rank),
         *([np.empty((0, 0))] * 3),
     )
-    return fit_products(maps, windows, options, generator)
+    chunks = chunks_of(sample.astype(np.float32))
+    single = fit_products(maps.astype(np.float32), lambda: iter(chunks), options, generator)
+    return Fitted(FeatureSet(*maps[:5], *single[5:]), sample, lost)
+
+
+def _waves_in_chunks(points: Array, frequencies: Array) -> list[Array]:
+    """Return random Fourier features in single precision, whose cosines cost a tenth."""
+    single = frequencies.astype(np.float32)
+    return [
+        random_fourier_features(points[start : start + CHUNK].astype(np.float32), single)
+        for start in range(0, len(points), CHUNK)
+    ]
 
 
 def fit_products(
@@ -155,52 +202,24 @@ def fit_products(
     generator: np.random.Generator,
 ) -> FeatureSet:
     """Return the maps with the second-level projections, of products of their features."""
+    immediate = [maps.immediate(chunk) for chunk in windows()]
 
-    def directions(rows: Callable[[Windows], Array]) -> Array:
-        size = rows(next(windows())).shape[1]
+    def directions(rows: Callable[[Windows, Array, Array], Array]) -> Array:
+        chunks = [rows(w, *features) for w, features in zip(windows(), immediate, strict=True)]
+        size = chunks[0].shape[1]
         return principal_directions(
-            lambda: map(rows, windows()), size, options.rank, options.tolerance, generator
+            lambda: chunks, size, options.rank, options.tolerance, generator
         )
 
+    def extended_observation(windows: Windows, observation: Array, _: Array) -> Array:
+        shifted = maps.future_observation(windows.shifted_observations)
+        return khatri_rao(shifted, observation)
+
+    def extended_action(windows: Windows, _: Array, action: Array) -> Array:
+        return khatri_rao(action, maps.future_action(windows.shifted_actions))
+
     return maps._replace(
-        extended_observation=directions(
-            lambda w: maps._extended_observation(w, maps._immediate(w)[0])
-        ),
-        extended_action=directions(lambda w: maps._extended_action(w, maps._immediate(w)[1])),
-        products=directions(lambda w: symmetric_products(maps._immediate(w)[0])),
+        extended_observation=directions(extended_observation),
+        extended_action=directions(extended_action),
+        products=directions(lambda _windows, observation, _action: symmetric_products(observation)),
     )
-
-
-def sample_windows(
-    runs: Sequence[Run], past: int, future: int, count: int, generator: np.random.Generator
-) -> Windows:
-    """Return at most ``count`` windows drawn without replacement over all runs."""
-    total = sum(count_windows(len(run.observations), past, future) for run in runs)
-    chosen = np.zeros(total, bool)
-    chosen[generator.choice(total, min(count, total), replace=False)] = True
-    picked: list[Windows] = []
-    position = 0
-    for run in runs:
-        here = count_windows(len(run.observations), past, future)
-        starts = np.flatnonzero(chosen[position : position + here])
-        position += here
-        for start in starts:
-            span = slice(start, start + past + future + 1)
-            piece = Run(run.observations[span], run.actions[span])
-            picked.extend(window_chunks([piece], past, future))
-    return Windows(*(np.concatenate(parts) for parts in zip(*picked, strict=True)))
-
-
-def feature_chunks(
-    features: Callable[[Windows], FeaturesT], runs: Sequence[Run], options: FeatureOptions
-) -> Callable[[], Iterable[FeaturesT]]:
-    """Return a source of feature chunks that can be passed over several times."""
-
-    def chunks() -> Iterator[FeaturesT]:
-        return (features(w) for w in window_chunks(runs, options.past, options.future))
-
-    total = sum(count_windows(len(run.observations), options.past, options.future) for run in runs)
-    if total > CACHED_WINDOWS:
-        return chunks
-    cached = list(chunks())
-    return lambda: cached

@@ -79,7 +79,9 @@ class Regression:
     def add(self, inputs: Array, targets: Array, weights: Array | None = None) -> None:
         """Add a chunk of windows; ``weights`` (N,) count them more or less than once."""
         self.target_input.add(targets, inputs, weights)
-        self.input_input.add(inputs, inputs, weights)
+        # What is going to be inverted is summed up in double precision in any case.
+        double = inputs.astype(np.float64, copy=False)
+        self.input_input.add(double, double, weights)
 
     def merge(self, other: Regression) -> None:
         """Add another regression's sums."""

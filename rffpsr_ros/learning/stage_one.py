@@ -25,6 +25,10 @@ ConditioningForm = Literal["squared", "plain"]
 """How a joint moment becomes a conditional operator: see `conditional_operator`."""
 
 
+SAFE_IN_SINGLE_PRECISION = 1e-4
+"""From this lambda on, conditioning loses at most a thousandth to single precision."""
+
+
 class Pair(NamedTuple):
     """Features of N windows between which stage one learns an operator."""
 
@@ -106,8 +110,10 @@ class JointOperators(NamedTuple):
     def __call__(self, history: Array) -> Array:
         """Return V = C_{oa|h} C_{aa|h}^{-1} (N, outputs, actions) of histories (N, d_h).
 
-        Histories in single precision are worked on in single precision.
+        Histories in single precision are worked on in single precision, where that is safe.
         """
+        if self.form == "plain" or self.regularisation < SAFE_IN_SINGLE_PRECISION:
+            history = history.astype(np.float64, copy=False)
         output_action = history @ self.output_action.T.astype(history.dtype)
         action_action = history @ self.action_action.T.astype(history.dtype)
         return conditional_operator(

@@ -6,18 +6,18 @@ Nothing here knows what features are or how a state is filtered: that is an inst
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.moments import Moment, Regression
+from rffpsr_ros.learning.passes import Passes
 from rffpsr_ros.learning.projection import principal_directions
 from rffpsr_ros.learning.stage_one import ConditionalOperators, StageWindows
 
 WindowsT = TypeVar("WindowsT", bound=StageWindows)
-Chunks = Callable[[], Iterable[WindowsT]]
-"""A source of chunks of windows' features that can be passed over several times."""
 
 Beside = Callable[[Array, WindowsT], tuple[Array, Array]]
 """Inputs and targets of a further regression on the states (N, p) of a chunk."""
@@ -45,15 +45,15 @@ class StageTwo(NamedTuple):
 
 def project_states(
     maps: StageOneMaps,
-    chunks: Chunks[WindowsT],
+    passes: Passes[WindowsT],
     rank: int,
     tolerance: float,
     generator: np.random.Generator,
 ) -> Array:
-    """Return U^q: the principal directions of vec Q_t over the training windows."""
+    """Return U^q: the principal directions of vec Q_t over a sample of the training windows."""
 
     def states() -> Iterable[Array]:
-        return (_flat(maps.state(chunk.history)) for chunk in chunks())
+        return (_flat(maps.state(chunk.history)) for chunk in passes.sample)
 
     size = next(iter(states())).shape[1]
     return principal_directions(states, size, rank, tolerance, generator)
@@ -61,36 +61,62 @@ def project_states(
 
 def stage_two(
     maps: StageOneMaps,
-    chunks: Chunks[WindowsT],
+    passes: Passes[WindowsT],
     projection: Array,
     ridge: float,
     beside: Beside[WindowsT] | None = None,
 ) -> StageTwo:
-    """Return the ridge solution of P_t = W Q_t over the training windows (Algorithm 1)."""
-    system: Regression | None = None
+    """Return the ridge solution of P_t = W Q_t over the training windows (Algorithm 1).
+
+    ``beside`` is a further regression on the states, over a sample of the windows.
+    """
+    learned = passes.total(_StageTwoWork(maps, projection))
     further: Regression | None = None
-    sizes: list[int] = []
-    mean = Moment.zeros(projection.shape[1], 1)
-    for chunk in chunks():
-        states = _flat(maps.state(chunk.history)) @ projection
-        parts = [_flat(part(chunk.history)) for part in maps.extended]
-        if system is None:
-            sizes = [part.shape[1] for part in parts]
-            system = Regression.zeros(sum(sizes), states.shape[1])
-        system.add(states, np.hstack(parts))
-        mean.add(states, np.ones((len(states), 1)))
-        if beside is not None:
-            inputs, targets = beside(states, chunk)
-            further = further or Regression.zeros(targets.shape[1], inputs.shape[1])
-            further.add(inputs, targets)
-    assert system is not None, "training data hold at least one window"
+    for chunk in passes.sample if beside is not None else ():
+        assert beside is not None
+        inputs, targets = beside(_flat(maps.state(chunk.history)) @ projection, chunk)
+        further = further or Regression.zeros(targets.shape[1], inputs.shape[1])
+        further.add(inputs, targets)
+    ends = np.cumsum(learned.sizes)[:-1]
     return StageTwo(
         projection,
-        tuple(np.split(system.solve(ridge), np.cumsum(sizes)[:-1])),
-        mean.mean[:, 0],
-        system.input_input.mean,
+        tuple(np.split(learned.system.solve(ridge), ends)),
+        learned.mean.mean[:, 0],
+        learned.system.input_input.mean,
         np.empty((0, 0)) if further is None else further.solve(ridge),
     )
+
+
+@dataclass
+class _StageTwoSums:
+    """The moments of stage two."""
+
+    system: Regression
+    mean: Moment
+    sizes: tuple[int, ...]  # of the parts of P_t
+
+    def merge(self, other: _StageTwoSums) -> None:
+        self.system.merge(other.system)
+        self.mean.merge(other.mean)
+
+
+@dataclass(frozen=True)
+class _StageTwoWork:
+    """The sums of stage two over one chunk."""
+
+    maps: StageOneMaps
+    projection: Array
+
+    def __call__(self, chunk: StageWindows) -> _StageTwoSums:
+        states = _flat(self.maps.state(chunk.history)) @ self.projection
+        parts = [_flat(part(chunk.history)) for part in self.maps.extended]
+        sizes = tuple(part.shape[1] for part in parts)
+        sums = _StageTwoSums(
+            Regression.zeros(sum(sizes), states.shape[1]), Moment.zeros(states.shape[1], 1), sizes
+        )
+        sums.system.add(states, np.hstack(parts))
+        sums.mean.add(states, np.ones((len(states), 1)))
+        return sums
 
 
 def _flat(operators: Array) -> Array:

@@ -14,13 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.feature_set import FeatureOptions, feature_chunks
 from rffpsr_ros.learning.linear_system import LinearSystem
+from rffpsr_ros.learning.passes import FeaturePasses
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import AdditiveOperators, AdditiveStageOne, Pair
 from rffpsr_ros.learning.stage_two import StageOneMaps, StageTwo, project_states, stage_two
 from rffpsr_ros.learning.two_stage import MANY_RECORDINGS, stage_one
+from rffpsr_ros.learning.window_source import WindowSource
 from rffpsr_ros.learning.windows import Windows, first_windows, flatten
+
+SAMPLE = 20_000
+"""Windows that the states' directions are found on, at the most."""
 
 NOISE_FLOOR = 1e-10
 """Variance, in standard units, added to innovations: without noise the gain tends to zero."""
@@ -57,13 +61,14 @@ def learn_linear_systems(
     runs: Sequence[Run], options: SubspaceOptions, orders: Sequence[int]
 ) -> list[LinearSystem]:
     """Return the linear systems of each order that the two stages find in standardised runs."""
-    sizes = FeatureOptions(past=options.past, future=options.future)
-    chunks = feature_chunks(LinearFeatures.of, runs, sizes)
-    maps = stage_one(chunks, AdditiveStageOne, options.ridge, 0.0)
-    projection = project_states(maps, chunks, max(orders), 0.0, np.random.default_rng(0))
+    generator = np.random.default_rng(0)
+    source = WindowSource.of_runs(runs, options.past, options.future)
+    passes = FeaturePasses(source, LinearFeatures.of, source.sample(SAMPLE, generator))
+    maps = stage_one(passes, AdditiveStageOne, options.ridge, 0.0)
+    projection = project_states(maps, passes, max(orders), 0.0, generator)
     systems = []
     for order in orders:
-        two = stage_two(maps, chunks, projection[:, :order], options.ridge)
+        two = stage_two(maps, passes, projection[:, :order], options.ridge)
         system = realise(maps, two, runs)
         systems.append(_start(system, maps, two.projection, runs, options.future))
     return systems

@@ -10,28 +10,24 @@ import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
 from rffpsr_ros.learning.feature_set import (
+    PROJECTION_WINDOWS,
     FeatureOptions,
     FeatureSet,
     WindowFeatures,
-    feature_chunks,
     fit_features,
 )
+from rffpsr_ros.learning.passes import FeaturePasses, Passes
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import (
     ConditionalStageOne,
     ConditioningForm,
     JointStageOne,
     StageOne,
+    StageWindows,
 )
-from rffpsr_ros.learning.stage_two import (
-    Chunks,
-    StageOneMaps,
-    WindowsT,
-    project_states,
-    stage_two,
-)
+from rffpsr_ros.learning.stage_two import StageOneMaps, WindowsT, project_states, stage_two
 from rffpsr_ros.learning.system_map import SystemMap, initial_from_starts
-from rffpsr_ros.learning.windows import first_windows
+from rffpsr_ros.learning.window_source import WindowSource
 
 StageOneMethod = Literal["joint", "conditional", "random"]
 
@@ -56,36 +52,67 @@ class TwoStageResult(NamedTuple):
 
     features: FeatureSet
     system: SystemMap
+    lost: dict[str, float]  # share of each map's second moment that its projection leaves out
 
 
 def two_stage_regression(
-    runs: Sequence[Run], options: TwoStageOptions, generator: np.random.Generator
+    data: Sequence[Run] | WindowSource,
+    options: TwoStageOptions,
+    generator: np.random.Generator,
+    progress: Callable[[str, float], None] | None = None,
 ) -> TwoStageResult:
     """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR)."""
-    features = fit_features(runs, options, generator)
-    return TwoStageResult(features, learn_system(features, runs, options, generator))
+    source = _as_source(data, options)
+    if progress is not None:
+        progress("features", 0.0)
+    fitted = fit_features(source, options, generator)
+    single = fitted.features.astype(np.float32)
+    passes = FeaturePasses(source, single.__call__, fitted.sample)
+    system = _learn_system(single, source, passes, options, generator, progress)
+    return TwoStageResult(fitted.features, system, fitted.lost)
 
 
 def learn_system(
     features: FeatureSet,
-    runs: Sequence[Run],
+    data: Sequence[Run] | WindowSource,
     options: TwoStageOptions,
     generator: np.random.Generator,
 ) -> SystemMap:
-    """Learn W_sys and Q_0, given features whose extension by a tick is a product."""
-    chunks = feature_chunks(features.__call__, runs, options)
+    """Learn W_sys and Q_0, given features whose extension by a tick is a product.
 
-    def regression(history: int, actions: int, outputs: int) -> StageOne:
-        if options.stage_one == "conditional":
-            return ConditionalStageOne(history, actions, outputs)
-        return JointStageOne(history, actions, outputs, options.conditioning)
+    Features are computed in their own precision.
+    """
+    source = _as_source(data, options)
+    passes = FeaturePasses(source, features.__call__, source.sample(PROJECTION_WINDOWS, generator))
+    return _learn_system(features, source, passes, options, generator, None)
 
-    maps = stage_one(chunks, regression, options.ridge, options.stage_one_regularisation)
-    projection = project_states(maps, chunks, options.state_rank, options.tolerance, generator)
-    learned = stage_two(maps, chunks, projection, options.stage_two_ridge, _expected_observation)
+
+def _as_source(data: Sequence[Run] | WindowSource, options: TwoStageOptions) -> WindowSource:
+    if isinstance(data, WindowSource):
+        return data
+    return WindowSource.of_runs(data, options.past, options.future)
+
+
+def _learn_system(
+    features: FeatureSet,
+    source: WindowSource,
+    passes: FeaturePasses[WindowFeatures],
+    options: TwoStageOptions,
+    generator: np.random.Generator,
+    progress: Callable[[str, float], None] | None,
+) -> SystemMap:
+    report = progress or (lambda stage, fraction: None)
+
+    report("stage one", 0.0)
+    maps = stage_one(
+        passes, _NewRegression(options), options.ridge, options.stage_one_regularisation
+    )
+    report("stage two", 0.0)
+    projection = project_states(maps, passes, options.state_rank, options.tolerance, generator)
+    learned = stage_two(maps, passes, projection, options.stage_two_ridge, _expected_observation)
     extended, immediate = learned.weights
     system = SystemMap(projection, extended, immediate, learned.beside.T, learned.mean)
-    starts = first_windows(runs, options.future)
+    starts = source.starts()
     if len(starts[0]) >= MANY_RECORDINGS:
         initial = initial_from_starts(features, projection, *starts, options.ridge)
         system = system._replace(initial=initial)
@@ -93,7 +120,7 @@ def learn_system(
 
 
 def stage_one(
-    chunks: Chunks[WindowsT],
+    passes: Passes[WindowsT],
     regression: Callable[[int, int, int], StageOne],
     ridge: float,
     regularisation: float,
@@ -102,16 +129,47 @@ def stage_one(
 
     ``regression`` makes an empty one for the numbers of history, action and output features.
     """
-    first = next(iter(chunks()))
-    parts = [
-        regression(first.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1])
-        for pair in (first.state, *first.extended)
-    ]
-    for chunk in chunks():
-        for part, pair in zip(parts, (chunk.state, *chunk.extended), strict=True):
-            part.add(chunk.history, pair.actions, pair.outputs)
-    state, *extended = (part.solve(ridge, regularisation) for part in parts)
+    sums = passes.total(_StageOneWork(regression))
+    state, *extended = (part.solve(ridge, regularisation) for part in sums.parts)
     return StageOneMaps(state, tuple(extended))
+
+
+@dataclass
+class _StageOneSums:
+    """The regressions of stage one: of Q_t, then of the parts of P_t."""
+
+    parts: list[StageOne]
+
+    def merge(self, other: _StageOneSums) -> None:
+        for ours, theirs in zip(self.parts, other.parts, strict=True):
+            ours.merge(theirs)
+
+
+@dataclass(frozen=True)
+class _NewRegression:
+    """Makes empty stage-one regressions, here or in another process."""
+
+    options: TwoStageOptions
+
+    def __call__(self, history: int, actions: int, outputs: int) -> StageOne:
+        if self.options.stage_one == "conditional":
+            return ConditionalStageOne(history, actions, outputs)
+        return JointStageOne(history, actions, outputs, self.options.conditioning)
+
+
+@dataclass(frozen=True)
+class _StageOneWork:
+    """The sums of stage one over one chunk."""
+
+    regression: Callable[[int, int, int], StageOne]
+
+    def __call__(self, chunk: StageWindows) -> _StageOneSums:
+        parts = []
+        for pair in (chunk.state, *chunk.extended):
+            sizes = chunk.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1]
+            parts.append(self.regression(*sizes))
+            parts[-1].add(chunk.history, pair.actions, pair.outputs)
+        return _StageOneSums(parts)
 
 
 def _expected_observation(states: Array, chunk: WindowFeatures) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ amount of data, and depend on the data only, never on who computes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.scaling import Run
 
-CHUNK = 4096
+CHUNK = 1024
 """Windows per chunk: large enough for matrix products, small enough for the cache's sake."""
 
 
@@ -31,6 +31,10 @@ class Windows(NamedTuple):
     past_actions: Array
     observations: Array
     actions: Array
+
+    def astype(self, dtype: type[np.floating]) -> Windows:
+        """Return the same windows in another precision."""
+        return Windows(*(part.astype(dtype) for part in self))
 
     @property
     def history(self) -> Array:
@@ -69,19 +73,48 @@ def count_windows(length: int, past: int, future: int) -> int:
 
 
 def window_chunks(
-    runs: Sequence[Run], past: int, future: int, chunk: int = CHUNK
+    runs: Iterable[Run], past: int, future: int, chunk: int = CHUNK
 ) -> Iterator[Windows]:
-    """Yield all windows without missing observations, in order, ``chunk`` of them at a time."""
+    """Yield all windows without missing observations, in order, at most ``chunk`` at a time.
+
+    Windows of short runs share a chunk.
+    """
+    waiting: list[Windows] = []
+    room = chunk
     for run in runs:
         count = count_windows(len(run.observations), past, future)
         for start in range(0, count, chunk):
-            stop = min(start + chunk, count)
-            windows = _cut(run, start, stop, past, future)
-            complete = ~np.isnan(flatten(windows.past_observations, windows.observations)).any(1)
-            if not complete.all():
-                windows = Windows(*(part[complete] for part in windows))
+            windows = _complete(_cut(run, start, min(start + chunk, count), past, future))
+            if len(windows.actions) > room:
+                yield joined_windows(waiting)
+                waiting, room = [], chunk
             if len(windows.actions):
-                yield windows
+                waiting.append(windows)
+                room -= len(windows.actions)
+    if waiting:
+        yield joined_windows(waiting)
+
+
+def chunks_of(windows: Windows, chunk: int = CHUNK) -> list[Windows]:
+    """Return windows in chunks of at most ``chunk``."""
+    return [
+        Windows(*(part[start : start + chunk] for part in windows))
+        for start in range(0, len(windows.actions), chunk)
+    ]
+
+
+def joined_windows(parts: Sequence[Windows]) -> Windows:
+    """Return windows one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _complete(windows: Windows) -> Windows:
+    """Return the windows without missing observations."""
+    missing = np.isnan(windows.past_observations).any((1, 2))
+    missing |= np.isnan(windows.observations).any((1, 2))
+    return Windows(*(part[~missing] for part in windows)) if missing.any() else windows
 
 
 def first_windows(runs: Sequence[Run], future: int) -> tuple[Array, Array]:

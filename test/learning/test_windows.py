@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffpsr_ros.learning.feature_set import sample_windows
 from rffpsr_ros.learning.scaling import Run
+from rffpsr_ros.learning.window_source import WindowSource
 from rffpsr_ros.learning.windows import count_windows, first_windows, window_chunks
 
 
@@ -68,7 +68,7 @@ def test_windows_with_a_missing_observation_are_left_out() -> None:
 @pytest.mark.parametrize("count", [5, 1000])
 def test_a_sample_is_drawn_from_all_runs_without_replacement(count: int) -> None:
     runs = [numbered_run(i, ticks) for i, ticks in enumerate((30, 2, 25))]
-    sample = sample_windows(runs, 2, 2, count, np.random.default_rng(0))
+    sample = WindowSource.of_runs(runs, 2, 2).sample(count, np.random.default_rng(0))
     starts = sample.past_observations[:, 0, 0]
     assert len(set(starts)) == len(starts) == min(count, 26 + 21)
     np.testing.assert_array_equal(sample.observations[:, 0, 0], starts + 2)

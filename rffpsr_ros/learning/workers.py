@@ -1,0 +1,68 @@
+"""Who does the work of a pass over the data: this process, or others.
+
+A pass is a function mapped over items in the order of the data, and its sums merged in that order.
+Items and order depend on the data only, so whoever does the work, the result has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+
+class Mergeable(Protocol):
+    """A sum to which another one can be added."""
+
+    def merge(self, other: Any) -> None:
+        """Add the sums over other windows."""
+        ...
+
+
+SumT = TypeVar("SumT", bound=Mergeable)
+
+
+class Workers(Protocol):
+    """Those who do the work."""
+
+    def map(
+        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        """Yield the function's results in the order of the items."""
+        ...
+
+
+class ThisProcess:
+    """Work done here, one item after the other."""
+
+    def map(
+        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        """Yield the function's results in the order of the items."""
+        return map(function, items)
+
+
+THIS_PROCESS = ThisProcess()
+
+
+def merged(parts: Iterable[SumT | None]) -> SumT:
+    """Return the sum of parts, merged in their order; at least one must be there.
+
+    The first part becomes the sum.
+    """
+    total = merged_or_none(parts)
+    assert total is not None, "training data hold at least one window"
+    return total
+
+
+def merged_or_none(parts: Iterable[SumT | None]) -> SumT | None:
+    """Return the sum of the parts that are there, or None."""
+    total: SumT | None = None
+    for part in parts:
+        if total is None:
+            total = part
+        elif part is not None:
+            total.merge(part)
+    return total
