@@ -48,6 +48,8 @@ setup(
         # Worlds without Gazebo. No rosdep key: whoever has Gazebo does not need it. There are no
         # wheels for Linux on other processors.
         "sdf": ["drake>=1.20; sys_platform != 'linux' or platform_machine == 'x86_64'"],
+        # Learning on several machines. No rosdep key: only who trains needs it.
+        "cluster": ["dask>=2023.5", "distributed>=2023.5"],
         # colcon runs pytest because it finds it under this name. pytest 9 breaks launch_testing.
         "test": ["pytest>=7.2,<9", "hypothesis>=6.60", "catkin_pkg>=0.5.2", "setuptools>=65"],
         "lint": ["ruff>=0.9", "mypy>=1.11", "types-PyYAML", "types-tqdm", "scipy-stubs"],

@@ -34,7 +34,7 @@ FLOORS = {
 }
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
-EXTRAS = {"matplotlib", "PIL", "pydrake"}  # imported where they are used, never with the module
+EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}  # imported where they are used, never with the module
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {
     *("rclpy", "builtin_interfaces", "rcl_interfaces", "lifecycle_msgs", "std_srvs"),
