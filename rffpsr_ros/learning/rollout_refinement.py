@@ -15,14 +15,24 @@ import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.initialisation import InitialPredictor
+from rffpsr_ros.learning.loss_weights import LossWeights, loss_weights
 from rffpsr_ros.learning.optimiser import Adam, cosine_rate
 from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.scores import group_errors, robust_score
-from rffpsr_ros.learning.segments import Origins, Segments, origins
+from rffpsr_ros.learning.segments import Origins, Segments, origins, settled_origins
 
 JUDGED_ORIGINS = 1000
 """Origins that a validation score looks at, about."""
+
+OUTPUT_STEP = 2.0
+"""Steps of what predicts are so many one-step errors, times the learning rate."""
+
+LEAST_SCALE = 1e-3
+"""No step's unit of a state tensor is smaller."""
+
+LEAST_RESIDUAL = 1e-5
+"""Less than this, standardised, is not taken for an error that there is to correct."""
 
 PATIENCE = 0.25
 """A try that has not improved by this fraction of its iterations will not; it is given up."""
@@ -40,7 +50,6 @@ class RefinementOptions:
     learning_rate: float = 1e-2
     batch: int = 16
     stride: int = 4
-    clip: float = 1.0
     check_every: int = 20
     tries: int = 3
 
@@ -64,37 +73,15 @@ class Refined(NamedTuple):
         }
 
 
-def horizon_weights(
-    predictor: InitialPredictor, segments: Segments, horizon: int, floor: float = 1e-3
-) -> Array:
-    """Return (H, d_o), inversely proportional to the linear base's error at each horizon.
-
-    Without them the far horizons, whose errors are a thousand times larger, would be all that
-    refinement sees. Without a base all horizons count alike.
-    """
-    columns = segments.observations.shape[2]
-    if not len(predictor.weights.base):
-        return np.full((horizon, columns), 1 / (horizon * columns))
-    weights = predictor.weights
-    linear = weights._replace(
-        prediction=np.zeros_like(weights.prediction), direct=np.zeros_like(weights.direct)
-    )
-    starts = origins(segments, horizon)
-    squared = rollout_errors(linear, predictor.frame, segments, starts, horizon)
-    error = np.nanmean(squared, axis=0)
-    inverse = 1 / np.maximum(error, floor * error.max(0))
-    return np.asarray(inverse / inverse.sum(0) / columns)
-
-
-def judged_origins(segments: Segments, horizon: int) -> Origins:
-    """Return the origins that weights are judged from: of very many, only every n-th."""
+def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
+    """Return the settled origins that weights are judged from: of very many, only every n-th."""
     stride = max(1, int(segments.target.any(axis=2).sum()) // JUDGED_ORIGINS)
-    return origins(segments, horizon, stride)
+    return settled_origins(segments, horizon, past, stride)
 
 
 def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon: int) -> float:
     """Return the robust score of the rolled-out errors on validation segments."""
-    starts = judged_origins(segments, horizon)
+    starts = judged_origins(segments, horizon, frame.past)
     with np.errstate(over="ignore", invalid="ignore"):
         squared = rollout_errors(weights, frame, segments, starts, horizon)
         return robust_score(group_errors(squared.astype(float), starts.segment))
@@ -112,25 +99,25 @@ def refine_rollout(
 
     The first try begins at the first start with the full learning rate. Where it finds nothing
     better than the best start, the next one begins at the next start with half the rate. Steps
-    are scaled by the first start's weights in every try.
+    are scaled alike in every try.
     """
     frame = starts[0].frame.astype(np.float32)
     task = Task(
         frame,
         train.astype(np.float32),
         validation.astype(np.float32),
-        horizon_weights(starts[0], train, options.horizon),
+        loss_weights(starts[0], train, options.horizon),
         Coordinates(starts[0]),
         options,
     )
     scores = [task.score(start.weights) for start in starts]
     lowest = int(np.argmin(scores))
     best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
-    scales = task.coordinates.inward(starts[0].weights)
+    scales = step_scales(task.coordinates.inward(starts[0].weights), task.weighing.residual)
     rate = options.learning_rate
     for attempt in range(options.tries):
         start = starts[min(attempt, len(starts) - 1)]
-        adam = Adam(scales, options.clip)
+        adam = Adam(scales)
         best = _descend(task, start.weights, adam, rate, generator, best, progress)
         if best.iterations:
             break
@@ -144,7 +131,7 @@ class Task(NamedTuple):
     frame: Frame
     train: Segments
     validation: Segments
-    weighing: Array
+    weighing: LossWeights
     coordinates: Coordinates
     options: RefinementOptions
 
@@ -160,9 +147,10 @@ class Task(NamedTuple):
         batch = _minibatch(self.train, self.options.batch, generator)
         stride, horizon = self.options.stride, self.options.horizon
         chosen = origins(batch, horizon, stride, int(generator.integers(stride)))
+        chosen = _thin_early(chosen, batch, self.weighing.age, generator)
         weights = self.coordinates.outward(point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            loss, gradient = rollout_loss(weights, self.frame, batch, chosen, self.weighing)
+            loss, gradient = rollout_loss(weights, self.frame, batch, chosen, self.weighing.horizon)
         return loss, self.coordinates.gradient(gradient)
 
 
@@ -179,7 +167,7 @@ def _descend(
     point, options = task.coordinates.inward(start), task.options
     for iteration in range(1, options.iterations + 1):
         loss, gradient = task.gradient(point, generator)
-        if not np.isfinite(loss) or not all(np.isfinite(part).all() for part in gradient):
+        if not np.isfinite(loss):
             break
         point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
         if iteration % options.check_every and iteration < options.iterations:
@@ -193,6 +181,31 @@ def _descend(
         if not best.iterations and iteration > PATIENCE * options.iterations:
             break
     return best
+
+
+def step_scales(point: list[Array], residual: Array) -> list[Array]:
+    """Return the unit of length of a step for each of the arrays that the optimiser moves.
+
+    What predicts, in coordinates in which its inputs are white, moves in units of the one-step
+    error (d_o,) that there is to correct: the weights themselves, of a signal that is nearly its
+    own last value, may be a thousand times that. State tensors move in units of their own size.
+    """
+    weights = Weights(*point)
+    sizes = [max(float(np.sqrt(np.mean(part**2))), LEAST_SCALE) for part in weights[:3]]
+    outputs = OUTPUT_STEP * np.maximum(residual, LEAST_RESIDUAL)[None]
+    return [*(np.array(size) for size in sizes), *([outputs] * 3)]
+
+
+def _thin_early(
+    chosen: Origins, segments: Segments, age: Array, generator: np.random.Generator
+) -> Origins:
+    """Keep origins among a recording's first ticks with the probability ``age`` (past,)."""
+    if not len(age):
+        return chosen
+    early = segments.first[chosen.segment] & (chosen.tick < len(age))
+    share = np.where(early, age[np.minimum(chosen.tick, len(age) - 1)], 1.0)
+    kept = generator.random(len(share)) < share
+    return chosen.pick(kept) if kept.any() else chosen
 
 
 def _minibatch(segments: Segments, size: int, generator: np.random.Generator) -> Segments:

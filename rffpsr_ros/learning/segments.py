@@ -42,6 +42,10 @@ class Origins(NamedTuple):
     segment: Array
     tick: Array
 
+    def pick(self, chosen: Array) -> Origins:
+        """Return some of the origins."""
+        return Origins(self.segment[chosen], self.tick[chosen])
+
 
 def cut_segments(
     runs: Sequence[Run],
@@ -94,3 +98,16 @@ def origins(segments: Segments, horizon: int, stride: int = 1, offset: int = 0) 
     allowed = np.zeros_like(seen)
     allowed[:, offset : max(ticks - horizon + 1, 1) : stride] = True
     return Origins(*np.nonzero(allowed & seen))
+
+
+def settled_origins(segments: Segments, horizon: int, past: int, stride: int = 1) -> Origins:
+    """Return every ``stride``-th origin that has ``past`` ticks of its recording before it.
+
+    Forecasts from a recording's first ticks, before there is anything to forecast from, err a
+    thousand times more than later ones; in a mean they would be all that counts. In short
+    recordings the last three quarters count.
+    """
+    ticks = segments.target.shape[1]
+    every = origins(segments, horizon, stride)
+    settled = ~segments.first[every.segment] | (every.tick >= min(past, ticks // 4))
+    return every.pick(settled) if settled.any() else every

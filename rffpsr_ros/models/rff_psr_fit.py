@@ -243,7 +243,7 @@ def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> di
     metrics: dict[str, Any] = {"refinement": learned.refinement}
     for name, part in (("training", prepared.train), ("validation", prepared.validation)):
         segments = _judged_segments(part, learned.frame, options)
-        starts = judged_origins(segments, horizon)
+        starts = judged_origins(segments, horizon, learned.frame.past)
         with np.errstate(over="ignore", invalid="ignore"):
             squared = rollout_errors(learned.weights, learned.frame, segments, starts, horizon)
         errors = np.nanmean(squared, axis=0) * prepared.observation_scaling.deviation**2
