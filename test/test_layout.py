@@ -34,7 +34,8 @@ FLOORS = {
 }
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
-EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}  # imported where they are used, never with the module
+# Imported where they are used, never with the module.
+EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {
     *("rclpy", "builtin_interfaces", "rcl_interfaces", "lifecycle_msgs", "std_srvs"),
