@@ -1,0 +1,212 @@
+"""A gated recurrent network (GRU), trained by PyTorch on the rolled-out error, run by NumPy.
+
+One step takes the last observation, its change and the action of the tick; the readout sees the new
+hidden state and, linearly, the step's inputs. A forecast feeds each prediction back as the next
+observation, so the forecast at horizon h depends on the first h actions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from benchmarks.peers.feedback import MARGIN
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.models.predictive_model import (
+    Array,
+    PredictiveModel,
+    Signature,
+    TrainingRecord,
+)
+
+LARGEST_CHANGE = 10.0
+"""Changes of observations are limited to so many of their standard deviations."""
+
+
+class GRUState(NamedTuple):
+    """What the network knows, in standard units."""
+
+    hidden: Array
+    """(units,)"""
+    last: Array
+    """(d_o,) the newest observation; the mean first one before anything was seen."""
+    change: Array
+    """(d_o,) from the observation before, in units of `GRUModel.step`."""
+
+
+class GRUModel(PredictiveModel[GRUState]):
+    """A trained network.
+
+    Attributes
+    ----------
+    weights
+        By name: ``input`` (3 u, 2 d_o + d_a), ``input_bias``, ``hidden`` (3 u, u) and
+        ``hidden_bias`` of the gates reset, update, new in this order; ``readout``
+        (d_o, u + 2 d_o + d_a), ``readout_bias``; ``start`` (u,).
+    increments
+        Whether the readout is a change, in units of ``step``, not the observation itself.
+    step
+        (d_o,) root mean square of the observations' changes from tick to tick.
+    first
+        (d_o,) the mean first observation.
+    """
+
+    kind: ClassVar[str] = "gru"
+
+    def __init__(
+        self,
+        signature: Signature,
+        record: TrainingRecord,
+        weights: Mapping[str, Array],
+        increments: bool,
+        step: Array,
+        first: Array,
+        observation_scaling: Scaling,
+        action_scaling: Scaling,
+    ) -> None:
+        """Take the weights, all in standard units; see the class."""
+        self.signature = signature
+        self.record = record
+        self.weights = dict(weights)
+        self.increments = increments
+        self.step = step
+        self.first = first
+        self.observation_scaling = observation_scaling
+        self.action_scaling = action_scaling
+        low, high = observation_scaling.limits(MARGIN)
+        self._low, self._high = observation_scaling.apply(low), observation_scaling.apply(high)
+
+    def initial_state(self) -> GRUState:
+        """Return the learned start."""
+        return GRUState(self.weights["start"], self.first, np.zeros_like(self.first))
+
+    def update(self, state: GRUState, action: Array, observation: Array) -> GRUState:
+        """Return the state after one tick; the prediction stands in for missing entries."""
+        ahead = self._step(state, self.action_scaling.apply(action))
+        seen = self.observation_scaling.apply(observation)
+        last = np.where(np.isnan(seen), ahead.last, seen)
+        return GRUState(ahead.hidden, last, self._change(state.last, last))
+
+    def predict(self, state: GRUState, actions: Array) -> Array:
+        """Return the forecast (H, d_o) or (B, H, d_o)."""
+        planned = self.action_scaling.apply(actions)
+        forecast = []
+        for step in range(actions.shape[-2]):
+            state = self._step(state, planned[..., step, :])
+            forecast.append(state.last)
+        return self.observation_scaling.invert(np.stack(forecast, axis=-2))
+
+    def _step(self, state: GRUState, action: Array) -> GRUState:
+        """Return the state in which the prediction was seen, all in standard units."""
+        weights = self.weights
+        batch = np.broadcast_shapes(state.last.shape[:-1], action.shape[:-1])
+        parts = (state.last, state.change, action)
+        inputs = np.concatenate(
+            [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], -1
+        )
+        from_input = inputs @ weights["input"].T + weights["input_bias"]
+        from_hidden = state.hidden @ weights["hidden"].T + weights["hidden_bias"]
+        units = state.hidden.shape[-1]
+        gates = _sigmoid(from_input[..., : 2 * units] + from_hidden[..., : 2 * units])
+        reset, keep = gates[..., :units], gates[..., units:]
+        new = np.tanh(from_input[..., 2 * units :] + reset * from_hidden[..., 2 * units :])
+        hidden = (1 - keep) * new + keep * state.hidden
+        out = np.concatenate([hidden, inputs], -1) @ weights["readout"].T + weights["readout_bias"]
+        predicted = state.last + self.step * out if self.increments else out
+        last = np.clip(predicted, self._low, self._high)
+        return GRUState(hidden, last, self._change(state.last, last))
+
+    def _change(self, before: Array, after: Array) -> Array:
+        return np.clip((after - before) / self.step, -LARGEST_CHANGE, LARGEST_CHANGE)
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return weights and scalings."""
+        return {"increments": self.increments}, {
+            **{f"weights.{name}": values for name, values in self.weights.items()},
+            "step": self.step,
+            "first": self.first,
+            "observation_scaling": np.stack(self.observation_scaling),
+            "action_scaling": np.stack(self.action_scaling),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls,
+        signature: Signature,
+        record: TrainingRecord,
+        header: dict[str, Any],
+        arrays: dict[str, Array],
+    ) -> GRUModel:
+        """Rebuild a model from what `to_arrays` returned."""
+        named = {
+            key.removeprefix("weights."): values
+            for key, values in arrays.items()
+            if key.startswith("weights.")
+        }
+        return cls(
+            signature,
+            record,
+            named,
+            header["increments"],
+            arrays["step"],
+            arrays["first"],
+            Scaling(*arrays["observation_scaling"]),
+            Scaling(*arrays["action_scaling"]),
+        )
+
+
+class GRU:
+    """Learner of `GRUModel`.
+
+    Parameters
+    ----------
+    units
+        Size of the hidden state.
+    increments
+        Predict the change of the observations, for those that integrate.
+    noise
+        Standard deviation of the noise on past observations in training, in standard units.
+    iterations, rate
+        Steps of Adam and its first learning rate, which falls to zero along a cosine.
+    horizon
+        Steps rolled out in training, the error of each weighed by one over its size; more than
+        10 of them are a simulation: after a third of the iterations at 10 steps, the plain mean.
+    decay
+        Weight decay.
+    """
+
+    def __init__(
+        self,
+        units: int = 16,
+        increments: bool = False,
+        noise: float = 0.0,
+        iterations: int = 1500,
+        rate: float = 1e-2,
+        horizon: int = 10,
+        decay: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.units = units
+        self.increments = increments
+        self.noise = noise
+        self.iterations = iterations
+        self.rate = rate
+        self.horizon = horizon
+        self.decay = decay
+        self.seed = seed
+
+    def fit(
+        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> GRUModel:
+        """Return the network that was best on ``validation``, or on a fifth held out."""
+        from benchmarks.peers.gru_training import trained
+
+        return trained(self, train, validation)
+
+
+def _sigmoid(values: Array) -> Array:
+    result: Array = 0.5 * (1 + np.tanh(0.5 * values))
+    return result

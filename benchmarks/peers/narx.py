@@ -1,0 +1,173 @@
+"""Polynomial NARX, terms chosen by forward regression (FROLS) of SysIdentPy.
+
+SysIdentPy builds the monomials of a window and orders them by the error they explain; how many are
+kept is decided by its Bayesian information criterion. It learns from one record and one output
+at a time, so the rows of all trajectories are stacked and each observation is an output.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from benchmarks.peers.feedback import FeedbackModel, Scalings, windows
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.scaling import standardise
+from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
+from rffpsr_ros.models.training_set import training_signature
+
+LARGEST = 12_000_000
+"""Numbers in the matrix of monomials from which terms are chosen; of longer recordings a part,
+spread over them, chooses the terms, and all of them fit the weights."""
+
+
+class PolynomialNARXModel(FeedbackModel):
+    """Monomials of the window for each observation.
+
+    Attributes
+    ----------
+    factors
+        Per observation (terms, degree): columns of [1, observations newest first, actions newest
+        first] to multiply.
+    weights
+        Per observation (terms,).
+    """
+
+    kind: ClassVar[str] = "polynomial_narx"
+
+    def __init__(
+        self,
+        signature: Signature,
+        record: TrainingRecord,
+        past: int,
+        scalings: Scalings,
+        factors: Sequence[Array],
+        weights: Sequence[Array],
+    ) -> None:
+        """Take the terms of each observation, see the class."""
+        super().__init__(signature, record, past, scalings)
+        self.factors = list(factors)
+        self.weights = list(weights)
+
+    def _next(self, observations: Array, actions: Array) -> Array:
+        columns = window_columns(observations, actions)
+        return np.stack(
+            [
+                np.prod(columns[..., factors], axis=-1) @ weights
+                for factors, weights in zip(self.factors, self.weights, strict=True)
+            ],
+            axis=-1,
+        )
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return terms, weights and scalings."""
+        arrays = self.scalings.to_arrays()
+        for i, (factors, weights) in enumerate(zip(self.factors, self.weights, strict=True)):
+            arrays |= {f"factors.{i}": factors, f"weights.{i}": weights}
+        return {"past": self.past}, arrays
+
+    @classmethod
+    def from_arrays(
+        cls,
+        signature: Signature,
+        record: TrainingRecord,
+        header: dict[str, Any],
+        arrays: dict[str, Array],
+    ) -> PolynomialNARXModel:
+        """Rebuild a model from what `to_arrays` returned."""
+        outputs = range(len(signature.observation_names))
+        return cls(
+            signature,
+            record,
+            header["past"],
+            Scalings.from_arrays(arrays),
+            [arrays[f"factors.{i}"] for i in outputs],
+            [arrays[f"weights.{i}"] for i in outputs],
+        )
+
+
+class PolynomialNARX:
+    """Learner of `PolynomialNARXModel`.
+
+    Parameters
+    ----------
+    degree
+        Highest degree of a monomial.
+    past
+        Observations, and actions with the one in force, that monomials are made of.
+    terms
+        Monomials per observation, at most.
+    """
+
+    def __init__(self, degree: int = 2, past: int = 4, terms: int = 50) -> None:
+        self.degree = degree
+        self.past = past
+        self.terms = terms
+
+    def fit(
+        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> PolynomialNARXModel:
+        """Return the model of ``train``; ``validation`` is not looked at."""
+        signature = training_signature(train, validation)
+        scalings = Scalings.of(train)
+        seen, acted, came = windows(
+            standardise(train, scalings.observation, scalings.action), self.past
+        )
+        columns = window_columns(seen, acted)
+        combinations = np.array(
+            list(itertools.combinations_with_replacement(range(columns.shape[1]), self.degree))
+        )
+        every = math.ceil(columns.shape[0] * len(combinations) / LARGEST)
+        chosen = [
+            _terms(columns[::every], target[::every], self.degree, self.terms) for target in came.T
+        ]
+        factors = [combinations[terms] for terms in chosen]
+        weights = [
+            _least_squares(np.prod(columns[:, part], axis=-1), target)
+            for part, target in zip(factors, came.T, strict=True)
+        ]
+        record = TrainingRecord(
+            options=dict(vars(self)), notes=tuple(f"{len(w)} terms" for w in weights)
+        )
+        return PolynomialNARXModel(signature, record, self.past, scalings, factors, weights)
+
+
+def window_columns(observations: Array, actions: Array) -> Array:
+    """Return [1, observations newest first, the action in force and those before it] (..., n).
+
+    Of past + 1 actions the oldest is left out, so there are as many of each.
+    """
+    batch = np.broadcast_shapes(observations.shape[:-2], actions.shape[:-2])
+    parts = (observations[..., ::-1, :], actions[..., :0:-1, :])
+    flat = [part.reshape(*part.shape[:-2], -1) for part in parts]
+    spread = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in flat]
+    return np.concatenate([np.ones((*batch, 1)), *spread], axis=-1)
+
+
+def _terms(columns: Array, target: Array, degree: int, most: int) -> list[int]:
+    """Return which monomials to keep, by SysIdentPy's order and information criterion."""
+    from sysidentpy.basis_function import Polynomial
+    from sysidentpy.model_structure_selection import FROLS
+    from sysidentpy.model_structure_selection.ofr_base import bic
+
+    monomials = Polynomial(degree=degree).fit(columns, max_lag=0)
+    most = min(most, monomials.shape[1] - 1)
+    selection = FROLS(order_selection=False, n_terms=most, basis_function=Polynomial(degree=degree))
+    selection.max_lag = 0
+    _, order, ordered = selection.error_reduction_ratio(monomials, target[:, None].copy(), most)
+    # The orders are nested, so one orthogonal basis gives the residual of each length.
+    basis, _ = np.linalg.qr(ordered)
+    explained = np.cumsum((basis.T @ target) ** 2)
+    samples = len(target)
+    left = np.maximum(target @ target - explained, 1e-14 * (target @ target)) / samples
+    criterion = [bic(n + 1, samples, float(left[n])) for n in range(most)]
+    return [int(term) for term in order[: int(np.argmin(criterion)) + 1]]
+
+
+def _least_squares(monomials: Array, target: Array) -> Array:
+    weights: Array = np.linalg.lstsq(monomials, target, rcond=1e-10)[0]
+    return weights
