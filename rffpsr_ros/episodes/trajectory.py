@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -82,15 +83,18 @@ class Trajectory:
         return len(self.observations)
 
     def slice(self, start: int, stop: int) -> Trajectory:
-        """Return ticks ``start`` to ``stop`` (half-open) as a trajectory of its own."""
-        return Trajectory(
-            self.observations[start:stop],
-            self.actions[start:stop],
-            self.period,
-            self.observation_names,
-            self.action_names,
-            self.label,
-        )
+        """Return ticks ``start`` to ``stop`` (half-open) as a trajectory of its own.
+
+        It shares this one's arrays, which nobody can change.
+        """
+        part = copy.copy(self)
+        object.__setattr__(part, "observations", self.observations[start:stop])
+        object.__setattr__(part, "actions", self.actions[start:stop])
+        return part
+
+    def loaded(self) -> Trajectory:
+        """Return the trajectory with its arrays in memory, where this one's are."""
+        return self
 
 
 def _as_columns(values: ArrayLike, what: str) -> Array:

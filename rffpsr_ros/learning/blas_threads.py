@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 _MAPPED = Path("/proc/self/maps")
@@ -28,6 +29,13 @@ def one_blas_thread() -> Iterator[None]:
     finally:
         for set_threads, count in before:
             set_threads(count)
+
+
+@lru_cache(maxsize=1)
+def keep_one_blas_thread() -> None:
+    """Hold every OpenBLAS of this process to one thread for good."""
+    for _, set_threads in _thread_controls():
+        set_threads(1)
 
 
 def _thread_controls() -> Iterator[tuple[Callable[[], int], Callable[[int], None]]]:

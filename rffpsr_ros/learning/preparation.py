@@ -12,8 +12,8 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.base import fill_missing, fit_base
 from rffpsr_ros.learning.predictor import Start
-from rffpsr_ros.learning.scaling import Run, Scaling, fit_scaling, standardise
-from rffpsr_ros.learning.windows import count_windows
+from rffpsr_ros.learning.scaling import Run, Scaling, standardise
+from rffpsr_ros.learning.survey import Survey
 
 FILL_RIDGE = 1e-6
 
@@ -43,11 +43,10 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    train: Sequence[Trajectory], validation: Sequence[Trajectory], fill_past: int
+    train: Sequence[Trajectory], validation: Sequence[Trajectory], found: Survey, fill_past: int
 ) -> Prepared:
-    """Standardise by the training data, and fill gaps by a linear model of ``fill_past`` ticks."""
-    observation_scaling = fit_scaling([t.observations for t in train])
-    action_scaling = fit_scaling([t.actions for t in train])
+    """Standardise by the survey, and fill gaps by a linear model of ``fill_past`` ticks."""
+    observation_scaling, action_scaling = found.observations.scaling(), found.actions.scaling()
     recorded = standardise(train, observation_scaling, action_scaling)
     seen = [~np.isnan(run.observations) for run in recorded]
     base = fit_base(recorded, seen, fill_past, FILL_RIDGE)
@@ -63,46 +62,30 @@ def prepare(
     return Prepared(observation_scaling, action_scaling, recordings(recorded), recordings(held))
 
 
-def check_columns(train: Sequence[Trajectory]) -> None:
-    """Refuse columns that never change: nothing can be learned of or from them.
+def check_survey(found: Survey, like: Trajectory, past: int, future: int, needed: int) -> None:
+    """Refuse data, with columns named like those of ``like``, of which nothing can be learned.
 
     Raises
     ------
     InputError
-        If a column is constant over all trajectories; the message names it.
+        If an observation is missing in every tick, a column is constant (the message names it), or
+        there are fewer complete windows than needed (it says how many there are).
     """
+    absent = found.observations.count == 0
+    if absent.any():
+        name = like.observation_names[int(np.argmax(absent))]
+        raise InputError(f"observation '{name}' is missing in every tick; leave it out")
     for what in ("observation", "action"):
-        rows = np.concatenate([getattr(t, f"{what}s") for t in train])
-        spread = np.nanmax(rows, axis=0) - np.nanmin(rows, axis=0)
-        size = np.nanmax(np.abs(rows), axis=0)
-        # An all-but-constant column is rounding noise around a value; it has no scale of its own.
-        constant = spread <= 1e-9 * size
+        constant = getattr(found, f"{what}s").constant()
         if constant.any():
-            name = getattr(train[0], f"{what}_names")[int(np.argmax(constant))]
+            name = getattr(like, f"{what}_names")[int(np.argmax(constant))]
             raise InputError(
                 f"{what} '{name}' is constant in the training data; leave it out, or record data"
                 " in which it varies"
             )
-
-
-def check_windows(train: Sequence[Trajectory], past: int, future: int, needed: int) -> None:
-    """Refuse data that hold fewer than ``needed`` complete windows.
-
-    Raises
-    ------
-    InputError
-        If there are too few; the message says how many there are and how many are needed.
-    """
-    length = past + future + 1
-    found = 0
-    for trajectory in train:
-        missing = np.isnan(trajectory.observations).any(axis=1)
-        count = count_windows(len(trajectory), past, future)
-        if count:
-            holes = np.concatenate([[0], np.cumsum(missing)])
-            found += int(np.sum(holes[length : length + count] == holes[:count]))
-    if found < needed:
+    if found.windows < needed:
         raise InputError(
-            f"the training data hold {found} complete windows of {length} ticks (past {past} +"
-            f" future {future} + 1) and {needed} are needed; record longer or lower past and future"
+            f"the training data hold {found.windows} complete windows of {past + future + 1} ticks"
+            f" (past {past} + future {future} + 1) and {needed} are needed; record longer or lower"
+            " past and future"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from rffpsr_ros.learning.windows import (
     joined_windows,
     window_chunks,
 )
-from rffpsr_ros.learning.workers import THIS_PROCESS, SumT, Workers, merged, merged_or_none
+from rffpsr_ros.learning.workers import THIS_PROCESS, SumT, Workers, grouped, merged, merged_or_none
 
 BLOCK = 16 * CHUNK
 """Windows per block: enough that handing it to another process costs little beside the work."""
@@ -91,8 +91,6 @@ class Standardised(NamedTuple):
 
 
 Block = Sequence[Recording]
-
-ItemT = TypeVar("ItemT")
 
 
 @dataclass(frozen=True)
@@ -168,21 +166,6 @@ class WindowSource:
             return np.empty((0, 0)), np.empty((0, 0))
         observations, actions = zip(*parts, strict=True)
         return np.concatenate(observations), np.concatenate(actions)
-
-
-def grouped(
-    items: Iterable[ItemT], size: Callable[[ItemT], int], limit: int
-) -> list[Sequence[ItemT]]:
-    """Return consecutive items in groups whose sizes sum up to at most ``limit``, or single."""
-    groups: list[list[ItemT]] = []
-    filled = limit
-    for item in items:
-        if filled + size(item) > limit:
-            groups.append([])
-            filled = 0
-        groups[-1].append(item)
-        filled += size(item)
-    return list(groups)
 
 
 @dataclass(frozen=True)

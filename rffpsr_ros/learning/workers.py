@@ -66,3 +66,18 @@ def merged_or_none(parts: Iterable[SumT | None]) -> SumT | None:
         elif part is not None:
             total.merge(part)
     return total
+
+
+def grouped(
+    items: Iterable[ItemT], size: Callable[[ItemT], int], limit: int
+) -> list[Sequence[ItemT]]:
+    """Return consecutive items in groups whose sizes sum up to at most ``limit``, or single."""
+    groups: list[list[ItemT]] = []
+    filled = limit
+    for item in items:
+        if filled + size(item) > limit:
+            groups.append([])
+            filled = 0
+        groups[-1].append(item)
+        filled += size(item)
+    return list(groups)

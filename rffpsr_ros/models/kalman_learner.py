@@ -12,10 +12,11 @@ from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.blas_threads import one_blas_thread
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.linear_system import LinearSystem, forecast_means, settled_means
-from rffpsr_ros.learning.preparation import check_columns, check_windows
-from rffpsr_ros.learning.scaling import Run, fit_scaling, standardise
+from rffpsr_ros.learning.preparation import check_survey
+from rffpsr_ros.learning.scaling import Run, standardise
 from rffpsr_ros.learning.scores import group_errors, robust_score
 from rffpsr_ros.learning.subspace import SubspaceOptions, learn_linear_systems
+from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.learning.windows import count_windows
 from rffpsr_ros.models.kalman import KalmanModel
 from rffpsr_ros.models.option_checks import check_type, require
@@ -97,12 +98,9 @@ class Kalman:
             windows; each with one sentence that says what would be right.
         """
         signature = training_signature(train, validation)
-        check_columns(train)
-        check_windows(train, 1, self.future, 2)
-        scalings = (
-            fit_scaling([t.observations for t in train]),
-            fit_scaling([t.actions for t in train]),
-        )
+        found = survey(train, 1, self.future)
+        check_survey(found, train[0], 1, self.future, 2)
+        scalings = found.observations.scaling(), found.actions.scaling()
         learn_from, judge_by = train, validation
         if not judge_by:
             learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))

@@ -35,6 +35,7 @@ from rffpsr_ros.learning.window_refinement import (
     WindowRefinementOptions,
     refine_window,
 )
+from rffpsr_ros.learning.window_source import WindowSource
 from rffpsr_ros.models.rff_psr_finish import finish
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
@@ -61,13 +62,15 @@ class Learned(NamedTuple):
 
 
 def learn_parts(
-    prepared: Prepared, options: RFFPSROptions, progress: Progress
+    prepared: Prepared, windows: WindowSource, options: RFFPSROptions, progress: Progress
 ) -> tuple[Parts, dict[str, Any]]:
-    """Return the fitted parts and metrics, from two-stage regression to guards."""
+    """Return the fitted parts and metrics, from two-stage regression to guards.
+
+    The two stages pass over all ``windows``; what follows them works on what is ``prepared``.
+    """
     generator = np.random.default_rng(options.seed)
-    progress("two-stage regression", 0.0)
     stages = two_stage_regression(
-        prepared.train.recorded, two_stage_options(prepared, options), generator
+        windows, two_stage_options(prepared, options), generator, progress
     )
     progress("refinement", 0.0)
     learned = _learn(prepared, stages, options, generator, progress)

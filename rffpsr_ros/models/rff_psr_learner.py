@@ -6,19 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.blas_threads import one_blas_thread
+from rffpsr_ros.learning.cluster import Cluster
+from rffpsr_ros.learning.excerpt import EXCERPT, excerpt
 from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.preparation import check_columns, check_windows, prepare
+from rffpsr_ros.learning.preparation import check_survey, prepare
+from rffpsr_ros.learning.survey import survey
+from rffpsr_ros.learning.window_source import Standardised, WindowSource
+from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_fit import learn_parts
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
-from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.models.training_set import shared_signature
 
 FILL_PAST = 5
 """Ticks that the linear stand-in for missing observations looks back, where there is no base."""
+
+_EXCERPT_STREAM = 1
+"""Sets the excerpt's random numbers apart from all others of the same seed."""
 
 
 class RFFPSR:
@@ -90,11 +100,13 @@ class RFFPSR:
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
         progress: Callable[[str, float], None] | None = None,
+        client: Any = None,
     ) -> RFFPSRModel:
         """Return the model learned from ``train``; ``validation`` judges refinement only.
 
         Without validation recordings whole trajectories, or the ends of a few, are held out.
         ``progress`` is called with each stage's name and the fraction of it that is done.
+        With the ``client`` of a Dask cluster the cluster does what grows with the data.
 
         Raises
         ------
@@ -102,18 +114,26 @@ class RFFPSR:
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
         """
-        options = self.options
-        signature = training_signature(train, validation)
-        check_columns(train)
+        options, report = self.options, progress or _ignore
+        workers: Workers = THIS_PROCESS if client is None else Cluster(client)
+        signature = shared_signature(train, validation)
         notes = []
         if not validation:
             train, validation = hold_out(train, 2 * (options.past + options.future + 1))
             notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
-        needed = 2 * (options.rank + 1)
-        check_windows(train, options.past, options.future, needed)
+        report("looking over the recordings", 0.0)
+        found = survey(train, options.past, options.future, workers)
+        check_survey(found, train[0], options.past, options.future, 2 * (options.rank + 1))
+        generator = np.random.default_rng([options.seed, _EXCERPT_STREAM])
+        learned_from, judged_by = (excerpt(p, generator, workers) for p in (train, validation))
+        if (ticks := sum(map(len, train))) > EXCERPT:
+            notes.append(f"two stages on all {ticks} ticks, what follows them on {EXCERPT}")
         with one_blas_thread():
-            prepared = prepare(train, validation, options.base_past or FILL_PAST)
-            parts, metrics = learn_parts(prepared, options, progress or _ignore)
+            prepared = prepare(learned_from, judged_by, found, options.base_past or FILL_PAST)
+            scalings = prepared.observation_scaling, prepared.action_scaling
+            recordings = [Standardised(trajectory, *scalings) for trajectory in train]
+            windows = WindowSource(recordings, options.past, options.future, workers)
+            parts, metrics = learn_parts(prepared, windows, options, report)
         record = TrainingRecord(asdict(options), metrics, tuple(notes))
         return RFFPSRModel(signature, record, parts)
 

@@ -25,12 +25,26 @@ def training_signature(
         If there is no training trajectory, two trajectories differ in columns or period, or an
         observation is missing in every tick.
     """
+    first = shared_signature(train, validation)
+    _refuse_absent(train)
+    return first
+
+
+def shared_signature(
+    train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+) -> Signature:
+    """Return the signature that all trajectories share, without a look at their ticks.
+
+    Raises
+    ------
+    InputError
+        If there is no training trajectory, or two trajectories differ in columns or period.
+    """
     if not train:
         raise InputError("there is no trajectory to train on; give at least one")
     first = Signature.of(train[0])
     for trajectory in [*train, *(validation or ())]:
         _refuse_other(first, trajectory)
-    _refuse_absent(train)
     return first
 
 
