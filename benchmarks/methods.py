@@ -12,6 +12,7 @@ from typing import Any
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
+from rffpsr_ros.models.n4sid import N4SID
 from rffpsr_ros.models.predictive_model import Learner
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 
@@ -58,6 +59,7 @@ class Method:
 
 _ALL = (
     Method("RFFPSR()", RFFPSR, seeded=True),
+    Method("N4SID", N4SID, everything=True),
     Method("linear ARX", LinearARX, everything=True),
     Method("last observation", LastObservation),
     Method("mean", Mean),

@@ -44,6 +44,12 @@ def fit_scaling(columns: Sequence[Array]) -> Scaling:
     )
 
 
+def forgiving_scaling(columns: Sequence[Array]) -> Scaling:
+    """Return `fit_scaling`, but a column that is constant keeps its unit."""
+    scaling = fit_scaling(columns)
+    return scaling._replace(deviation=np.where(scaling.deviation > 0, scaling.deviation, 1.0))
+
+
 class Run(NamedTuple):
     """A trajectory as the learning code sees it: standardised columns, missing values NaN."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.scaling import Scaling, fit_scaling, standardise
+from rffpsr_ros.learning.scaling import Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.arx_model import LinearARXModel
 from rffpsr_ros.models.arx_regression import (
     Shape,
@@ -18,7 +18,7 @@ from rffpsr_ros.models.arx_regression import (
     held_out_score,
     mean_squared_errors,
 )
-from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
+from rffpsr_ros.models.predictive_model import Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 
 __all__ = ["RIDGES", "LinearARX", "LinearARXModel"]
@@ -74,8 +74,8 @@ class LinearARX:
             If no stretch of the recordings is long enough.
         """
         signature = training_signature(train, validation)
-        observation_scaling = _scaling([trajectory.observations for trajectory in train])
-        action_scaling = _scaling([trajectory.actions for trajectory in train])
+        observation_scaling = forgiving_scaling([trajectory.observations for trajectory in train])
+        action_scaling = forgiving_scaling([trajectory.actions for trajectory in train])
         shape = Shape(
             _possible_past(train, self.past, self.future),
             self.future,
@@ -193,9 +193,3 @@ def _possible_past(train: Sequence[Trajectory], past: int, future: int) -> int:
 
     possible = [n for n in _lengths(past)[1:] if rows(n) >= rows(0) / 2]
     return max(possible, default=1)
-
-
-def _scaling(columns: Sequence[Array]) -> Scaling:
-    """Return the scaling of columns (T, d); a constant one keeps its unit."""
-    scaling = fit_scaling(columns)
-    return scaling._replace(deviation=np.where(scaling.deviation > 0, scaling.deviation, 1.0))
