@@ -7,6 +7,7 @@ forecasts components.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
@@ -130,6 +131,12 @@ class CompressedModel(PredictiveModel[Any]):
     def predict(self, state: Any, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), in the observations' units."""
         return self.projection.expand(self.inner.predict(state, actions))
+
+    def served(self) -> CompressedModel:
+        """Return the projection before the inner model as it runs live."""
+        served = copy.copy(self)
+        served.inner = self.inner.served()
+        return served
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the projection, and the inner model under names of its own."""

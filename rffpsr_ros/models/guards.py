@@ -59,18 +59,21 @@ class Guards(NamedTuple):
     surprise: float = float("inf")
     innovation_scale: Array = np.ones(1)
 
-    def innovation(self, observed: Array, expected: Array) -> Array:
-        """Return the mean squared innovation (N,) over what was seen; NaN if nothing was."""
-        squared = ((observed - expected) / self.innovation_scale) ** 2
+    def innovation(self, error: Array) -> Array:
+        """Return the mean squared innovation (...,) over what was seen (..., d_o); NaN if nothing.
+
+        Errors are those of one-step predictions, NaN where nothing was seen.
+        """
+        squared = (error / self.innovation_scale) ** 2
         seen = np.isfinite(squared)
-        total = np.where(seen, squared, 0.0).sum(1)
-        count = seen.sum(1)
+        count = seen.sum(-1)
+        total = np.where(seen, squared, 0.0).sum(-1)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def verdict(self, beliefs: Array, surprise: Array) -> Verdict:
         """Return which of N beliefs are out of order, and why."""
         with np.errstate(invalid="ignore", over="ignore"):
-            norms = np.sqrt((beliefs * beliefs).sum(1))
+            norms = np.linalg.norm(beliefs.astype(np.float64), axis=1)
         blown = ~(norms <= self.longest)
         collapsed = norms < self.shortest
         return Verdict(collapsed, blown, (surprise > self.surprise) & ~collapsed & ~blown)

@@ -96,6 +96,13 @@ class PredictiveModel(ABC, Generic[StateT]):
         (B, H, d_o); the state is then one state, shared by all plans, or a batch of B.
         """
 
+    def served(self) -> PredictiveModel[StateT]:
+        """Return the model as it runs live: sooner, its forecasts equal to 1e-5.
+
+        Its states are its own: they are not to be mixed with those of this model.
+        """
+        return self
+
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a model file holds of this model: a JSON header and named arrays."""

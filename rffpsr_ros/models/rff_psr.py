@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array, khatri_rao
-from rffpsr_ros.learning.filtering import filter_step
-from rffpsr_ros.learning.predictor import predict_observation
+from rffpsr_ros.learning.prepared_step import PreparedStep
+from rffpsr_ros.learning.scaling import Scaling
 from rffpsr_ros.models.guards import SURPRISE_MEMORY, Events
 from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead, in_order, pack, unpack
@@ -18,8 +19,7 @@ class RFFPSRState(NamedTuple):
     """The belief, and the recent past in standard units; a leading batch axis is allowed."""
 
     belief: Array  # q (p,)
-    observations: Array  # (past, d_o), newest last; stand-ins where missing
-    actions: Array  # (past, d_a)
+    past: Array  # (past, d_a + d_o), newest last; stand-ins where observations were missing
     age: Array  # (), ticks since the episode's start
     calm: Array  # (), ticks since the belief was last rebuilt
     surprise: Array  # (), running mean of squared innovations; 1 is as in training
@@ -36,12 +36,26 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     kind: ClassVar[str] = "rff_psr"
 
-    def __init__(self, signature: Signature, record: TrainingRecord, parts: Parts) -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        record: TrainingRecord,
+        parts: Parts,
+    ) -> None:
         """Take the fitted parts."""
         self.signature = signature
         self.record = record
         self.parts: Parts = in_order(parts)
-        self._past = max(parts.frame.past, parts.history.past)
+        expected = parts.expected if parts.stand_in == "features" else None
+        self._step = PreparedStep(self.parts.weights, self.parts.frame, expected)
+        self._past = max(self._step.past, parts.history.past)
+        self._acted = self._step.layout.acted
+        scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
+        guards = self.parts.guards
+        observed = self._step.layout.observed
+        self._innovation_weights = np.ones(observed) / observed / guards.innovation_scale**2
+        self._normal = guards.shortest**2, guards.longest**2, guards.surprise
+        self._tick_scaling = Scaling(*(np.concatenate(pair) for pair in scalings))
 
     @property
     def history_length(self) -> int:
@@ -50,11 +64,10 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def initial_state(self) -> RFFPSRState:
         """Return the state at an episode's start: the learned initial belief, the usual past."""
-        start = self.parts.frame.start
+        start = np.concatenate(self.parts.frame.start[::-1])
         return RFFPSRState(
             self.parts.weights.initial.copy(),
-            np.tile(start.observation, (self._past, 1)),
-            np.tile(start.action, (self._past, 1)),
+            np.tile(start, (self._past, 1)),
             np.zeros((), np.int64),
             np.zeros((), np.int64),
             np.ones(()),
@@ -78,26 +91,50 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
-        if state.belief.ndim == 1:
-            one = self._update(_batched(state), action[None], observation[None])
-            return RFFPSRState(*(part[0] for part in one))
-        return self._update(state, action, observation)
+        past, seen = self._with_tick(state.past, action, observation)
+        belief, expected, unusual = self._step.advance(state.belief, past)
+        error = seen - expected
+        events = state.events
+        if unusual is None:
+            innovation = np.dot(error * error, self._innovation_weights)
+        else:
+            innovation = self.parts.guards.innovation(error)
+            events = events.copy()
+            events[..., :3] += np.stack(unusual, axis=-1)
+        surprise = SURPRISE_MEMORY * state.surprise + (1 - SURPRISE_MEMORY) * innovation
+        if unusual is not None:
+            surprise = np.where(np.isfinite(innovation), surprise, state.surprise)
+        after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, surprise, events)
+        if belief.ndim == 2:
+            return self._watch(after)
+        low, high, most = self._normal
+        if state.age > 0 and low <= np.dot(belief, belief) <= high and surprise <= most:
+            return after
+        return RFFPSRState(*(part[0] for part in self._watch(_batched(after))))
 
     def predict(self, state: RFFPSRState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
-        single = state.belief.ndim == 1 and actions.ndim == 2
-        plans = self.parts.action_scaling.apply(actions if actions.ndim == 3 else actions[None])
-        states = state if state.belief.ndim == 2 else _batched(state, len(plans))
-        if self.parts.head is not None:
-            forecast = self._predict_windows(self.parts.head, states, plans)
+        plans = self.parts.action_scaling.apply(actions)
+        single = state.belief.ndim == 1
+        if single and (plans.ndim == 3 or self.parts.head is not None):
+            state = _batched(state, len(plans) if plans.ndim == 3 else 1)
+        if self.parts.head is None:
+            forecast = self._step.roll_out(state.belief, state.past, plans)[0]
+        elif plans.ndim == 3:
+            forecast = self._predict_windows(self.parts.head, state, plans)
         else:
-            forecast = self._roll_out(states, plans)[0]
-        forecast = self.parts.observation_scaling.invert(forecast)
-        return np.asarray(forecast[0] if single else forecast)
+            forecast = self._predict_windows(self.parts.head, state, plans[None])[0]
+        return self.parts.observation_scaling.invert(forecast)
 
     def events(self, state: RFFPSRState) -> Events:
         """Return what happened to a state since its episode's start, counted by kind."""
         return Events(*np.moveaxis(state.events, -1, 0))
+
+    def served(self) -> RFFPSRModel:
+        """Return the model computing features in single precision, ten times as fast."""
+        served = copy.copy(self)
+        served._step = self._step.in_precision(np.float32)
+        return served
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a model file holds."""
@@ -114,57 +151,24 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Rebuild a model from what `to_arrays` returned."""
         return cls(signature, record, unpack(header, arrays))
 
-    def _update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
-        """Take one tick for a batch of states, in the data's units."""
-        parts = self.parts
-        acted = parts.action_scaling.apply(action)
-        seen = parts.observation_scaling.apply(observation)
-        limited_action = self._limit_action(acted)
-        joined = khatri_rao(state.belief, parts.frame.action(limited_action))
-        expected = self._expected_observation(joined, state, acted)
-        belief, taken = self._condition(joined, seen, expected)
-        innovation = parts.guards.innovation(seen, expected)
-        surprise = np.where(
-            np.isfinite(innovation),
-            SURPRISE_MEMORY * state.surprise + (1 - SURPRISE_MEMORY) * innovation,
-            state.surprise,
-        )
-        missing = np.isnan(seen)
-        outside = ~missing & (self._limit_observation(seen) != seen)
-        counts = state.events.copy()
-        counts[:, 0] += missing.any(1)
-        counts[:, 1] += outside.any(1)
-        counts[:, 2] += (limited_action != acted).any(1)
-        following = RFFPSRState(
-            belief,
-            self._append(state.observations, taken, state.age),
-            self._append(state.actions, acted, state.age),
-            state.age + 1,
-            state.calm + 1,
-            surprise,
-            counts,
-        )
-        return self._guard(following)
+    def _with_tick(self, past: Array, action: Array, observation: Array) -> tuple[Array, Array]:
+        """Return the past with one more tick, and that tick's observation; standardised."""
+        extended = np.empty_like(past)
+        extended[..., :-1, :] = past[..., 1:, :]
+        newest = extended[..., -1, :]
+        newest[..., : self._acted] = action
+        newest[..., self._acted :] = observation
+        newest -= self._tick_scaling.mean
+        newest /= self._tick_scaling.deviation
+        return extended, newest[..., self._acted :].copy()
 
-    @staticmethod
-    def _append(past: Array, newest: Array, age: Array) -> Array:
-        """Return the past with one more tick; the first tick stands for all before it."""
-        shifted = np.concatenate([past[:, 1:], newest[:, None]], axis=1)
-        return np.where((age == 0)[:, None, None], newest[:, None], shifted)
+    def _watch(self, state: RFFPSRState) -> RFFPSRState:
+        """Return N states after a tick, with beliefs that are out of order rebuilt from the past.
 
-    def _condition(self, joined: Array, seen: Array, expected: Array) -> tuple[Array, Array]:
-        """Return the next beliefs, and the observations with stand-ins for missing ones."""
-        missing = np.isnan(seen)
-        taken = np.where(missing, expected, seen)
-        features = self.parts.frame.observation(self._limit_observation(taken))
-        if self.parts.stand_in == "features" and missing.any():
-            unseen = missing.all(1, keepdims=True)
-            features = np.where(unseen, joined @ self.parts.expected, features)
-        conditioning = self.parts.frame.conditioning
-        return filter_step(self.parts.weights, conditioning, joined, features)[0], taken
-
-    def _guard(self, state: RFFPSRState) -> RFFPSRState:
-        """Rebuild the beliefs that are out of order from their recent past."""
+        A recording's first tick stands for all before it.
+        """
+        first = (state.age == 1)[:, None, None]
+        state = state._replace(past=np.where(first, state.past[:, -1:], state.past))
         verdict = self.parts.guards.verdict(state.belief, state.surprise)
         # A rebuilt belief gets time to prove itself before surprise counts again.
         verdict = verdict._replace(surprised=verdict.surprised & (state.calm >= self._past))
@@ -186,33 +190,12 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         )
 
     def _belief_from_past(self, state: RFFPSRState) -> Array:
-        past = self.parts.history.past
-        observations = self._limit_observation(state.observations[:, -past:])
-        actions = self._limit_action(state.actions[:, -past:])
-        return self.parts.history(observations, actions)
-
-    def _expected_observation(self, joined: Array, state: RFFPSRState, acted: Array) -> Array:
-        past = self.parts.frame.past
-        skip = self._past - past
-        actions = np.concatenate([state.actions[:, skip:], acted[:, None]], axis=1)
-        windows = (state.observations[:, skip:], actions)
-        return predict_observation(self.parts.weights, self.parts.frame, joined, *windows).value
-
-    def _roll_out(self, states: RFFPSRState, plans: Array) -> tuple[Array, RFFPSRState]:
-        """Return rolled-out forecasts (B, H, d_o) and the states after them."""
-        frame, forecasts = self.parts.frame, []
-        belief, observations, actions = states.belief, states.observations, states.actions
-        for h in range(plans.shape[1]):
-            acted = plans[:, h]
-            joined = khatri_rao(belief, frame.action(self._limit_action(acted)))
-            current = states._replace(observations=observations, actions=actions)
-            expected = self._expected_observation(joined, current, acted)
-            belief, _ = self._condition(joined, np.full_like(expected, np.nan), expected)
-            observations = np.concatenate([observations[:, 1:], expected[:, None]], axis=1)
-            actions = np.concatenate([actions[:, 1:], acted[:, None]], axis=1)
-            forecasts.append(expected)
-        after = states._replace(belief=belief, observations=observations, actions=actions)
-        return np.stack(forecasts, axis=1), after
+        past = state.past[:, -self.parts.history.past :]
+        observations, actions = past[..., self._acted :], past[..., : self._acted]
+        belief = self.parts.history(
+            self._limit_observation(observations), self._limit_action(actions)
+        )
+        return belief
 
     def _predict_windows(self, head: WindowHead, states: RFFPSRState, plans: Array) -> Array:
         """Return forecasts window by window; a plan that ends inside one is held to its end."""
@@ -226,7 +209,8 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             forecast = (joined @ head.weights).reshape(len(whole), head.future, -1)
             blocks.append(forecast[:, : block.shape[1]])
             if start + head.future < plans.shape[1]:
-                states = self._roll_out(states, block)[1]
+                belief, past = self._step.roll_out(states.belief, states.past, block, True)[1:]
+                states = states._replace(belief=belief, past=past)
         return np.concatenate(blocks, axis=1)
 
     def _limit_observation(self, observation: Array) -> Array:
