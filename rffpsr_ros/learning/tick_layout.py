@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features import FeatureMap, Features
 from rffpsr_ros.learning.predictor import Frame, Weights
-from rffpsr_ros.learning.wide_map import Term, WideMap, side_by_side
+from rffpsr_ros.learning.wide_map import RowMap, Term, side_by_side
 
 
 class Layout(NamedTuple):
@@ -44,9 +44,9 @@ class TickMaps(NamedTuple):
     """
 
     base: Array | None  # (n d + d_a, d_o), of n ticks and an action
-    recorded: WideMap  # [direct term | phi^o | phi^a] of a tick and the `reach` ticks before it
-    predicted: WideMap  # [direct term of a tick | phi^o of the one before], o_t not in the row
-    action: WideMap  # phi^a of an action
+    recorded: RowMap  # [direct term | phi^o | phi^a] of a tick and the `reach` ticks before it
+    predicted: RowMap  # [direct term of a tick | phi^o of the one before], o_t not in the row
+    action: RowMap  # phi^a of an action
 
 
 def layout_of(weights: Weights, frame: Frame) -> Layout:
@@ -65,12 +65,11 @@ def tick_maps(weights: Weights, frame: Frame, layout: Layout, dtype: type[np.flo
     if len(weights.base):
         base, constant = np.empty((len(weights.base) - 1, layout.observed)), weights.base[-1]
         base[layout.window(layout.base_past)] = weights.base[:-1]
-    direct = Term(np.zeros((0, 0)), np.zeros((0, layout.observed)), np.zeros(0, int))
+    nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
+    direct = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
     if frame.direct is not None:
         start = (layout.reach - layout.direct_past) * layout.columns
-        output = frame.direct.projection @ weights.direct
-        places = start + layout.window(layout.direct_past)
-        direct = Term(frame.direct.frequencies, output, places)
+        direct = Term(frame.direct, weights.direct, start + layout.window(layout.direct_past))
     tick = layout.reach * layout.columns
     size = tick + layout.columns
     return TickMaps(
@@ -78,24 +77,23 @@ def tick_maps(weights: Weights, frame: Frame, layout: Layout, dtype: type[np.flo
         side_by_side(
             [
                 direct,
-                _plain(frame.observation, tick + layout.acted),
-                _plain(frame.action, tick),
+                _plain(frame.observation, tick + layout.acted, layout.observed),
+                _plain(frame.action, tick, layout.acted),
             ],
             size,
             constant,
             dtype,
         ),
         side_by_side(
-            [direct, _plain(frame.observation, tick - layout.observed)],
+            [direct, _plain(frame.observation, tick - layout.observed, layout.observed)],
             size - layout.observed,
             constant,
             dtype,
         ),
-        side_by_side([_plain(frame.action, 0)], layout.acted, np.zeros(0), dtype),
+        side_by_side([_plain(frame.action, 0, layout.acted)], layout.acted, np.zeros(0), dtype),
     )
 
 
-def _plain(features: FeatureMap, start: int) -> Term:
-    """Return features of the values that stand from ``start`` on."""
-    places = start + np.arange(features.frequencies.shape[1])
-    return Term(features.frequencies, features.projection, places)
+def _plain(features: Features, start: int, size: int) -> Term:
+    """Return features of the ``size`` values that stand from ``start`` on."""
+    return Term(features, None, start + np.arange(size))

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.features import FeatureMap, Features
 
 
 class Term(NamedTuple):
-    """A feature map that reads some of a row's values."""
+    """Features of some of a row's values, and what is made of them."""
 
-    frequencies: Array  # V (D, d)
-    output: Array  # (2 D, r), applied to [cos V x, sin V x] / sqrt(D)
-    places: Array  # (d,): where in the row its input stands
+    features: Features
+    weights: Array | None  # (features, r), applied to them; None: the features themselves
+    places: Array  # where in the row their input stands
+
+    @property
+    def size(self) -> int:
+        """Return the number of outputs r."""
+        return self.features.size if self.weights is None else self.weights.shape[1]
+
+
+class RowMap(Protocol):
+    """Outputs (..., r) of rows (..., i), in double precision."""
+
+    def __call__(self, rows: Array) -> Array:
+        """Return all terms' outputs side by side."""
+        ...
+
+
+class SeparateMaps(NamedTuple):
+    """Terms of any kind, one after the other."""
+
+    terms: Sequence[Term]
+    constant: Array  # (r,)
+
+    def __call__(self, rows: Array) -> Array:
+        """Return all terms' outputs side by side."""
+        outputs = []
+        for features, weights, places in self.terms:
+            values = features(rows[..., places])
+            outputs.append(values if weights is None else values @ weights)
+        return np.asarray(np.concatenate(outputs, axis=-1) + self.constant)
 
 
 class WideMap(NamedTuple):
@@ -40,18 +69,30 @@ class WideMap(NamedTuple):
 
 def side_by_side(
     terms: Sequence[Term], size: int, constant: Array, dtype: type[np.floating]
-) -> WideMap:
-    """Return one map of rows of ``size`` values; ``constant`` (r_1,) joins the first outputs."""
-    count = sum(len(term.frequencies) for term in terms)
-    width = max(len(constant), sum(term.output.shape[1] for term in terms))
+) -> RowMap:
+    """Return one map of rows of ``size`` values; ``constant`` (r_1,) is added to the first term.
+
+    Random Fourier features become a `WideMap` that computes in ``dtype``; with any others the
+    terms are evaluated one by one.
+    """
+    width = sum(term.size for term in terms)
+    offset = np.concatenate([constant, np.zeros(width - len(constant))])
+    maps = [term.features for term in terms if isinstance(term.features, FeatureMap)]
+    if len(maps) < len(terms):
+        cast = [term._replace(features=term.features.astype(dtype)) for term in terms]
+        return SeparateMaps(cast, offset)
+    count = sum(len(features.frequencies) for features in maps)
     frequencies, output = np.zeros((size, count)), np.zeros((2 * count + 1, width))
+    output[-1] = offset
     row = column = 0
-    for term in terms:
-        here, outputs = len(term.frequencies), term.output.shape[1]
-        frequencies[term.places, row : row + here] = term.frequencies.T
-        scaled = term.output / np.sqrt(max(here, 1))
-        output[row : row + here, column : column + outputs] = scaled[:here]
-        output[count + row : count + row + here, column : column + outputs] = scaled[here:]
-        row, column = row + here, column + outputs
-    output[-1, : len(constant)] = constant
+    for (_, weights, places), features in zip(terms, maps, strict=True):
+        here = len(features.frequencies)
+        frequencies[places, row : row + here] = features.frequencies.T
+        scaled = features.projection / np.sqrt(max(here, 1))
+        if weights is not None:
+            scaled = scaled @ weights
+        columns = slice(column, column + scaled.shape[1])
+        output[row : row + here, columns] = scaled[:here]
+        output[count + row : count + row + here, columns] = scaled[here:]
+        row, column = row + here, columns.stop
     return WideMap(frequencies.astype(dtype), output.astype(dtype))

@@ -39,7 +39,7 @@ class ModelSource:
         self._seen = self._look()
         path = served_model_path(self._given)
         checksum = str(read_model_file(path).header["checksum"])
-        return ServedModel(load_model(path), path, checksum)
+        return ServedModel(load_model(path).served(), path, checksum)
 
     @property
     def changed(self) -> bool:
