@@ -72,6 +72,11 @@ class WindowFeatures(NamedTuple):
             Pair(self.action, self.products),
         )
 
+    @property
+    def weights(self) -> None:
+        """Return that every window counts once."""
+        return None
+
 
 class FeatureSet(NamedTuple):
     """The maps behind `WindowFeatures`."""

@@ -17,6 +17,12 @@ import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
 
+STABLE = 0.999
+"""Spectral radius up to which A - K C forgets what it started from."""
+
+SETTLING = 500
+"""Ticks after which a filter's gain is taken for settled."""
+
 
 class LinearSystem(NamedTuple):
     """Matrices of the innovation form for n states, in the units of what it is fed."""
@@ -56,22 +62,44 @@ def kalman_step(
     gain = _gain(system, state.covariance, seen)
     mean = state.mean @ system.transition.T + action @ system.action.T
     mean = mean + (gain @ error[:, :, None])[:, :, 0]
+    return LinearState(mean, _next_covariance(system, state.covariance, gain))
+
+
+def _next_covariance(system: LinearSystem, covariance: Array, gain: Array) -> Array:
     # Joseph's form: a sum of squares stays positive, and is exactly 0 where nothing is unknown.
     closed = system.transition - gain @ system.output
     noise = system.gain - gain
-    covariance = closed @ state.covariance @ closed.swapaxes(1, 2)
-    covariance = covariance + noise @ system.innovation @ noise.swapaxes(1, 2)
-    return LinearState(mean, covariance)
+    following = closed @ covariance @ closed.swapaxes(1, 2)
+    return np.asarray(following + noise @ system.innovation @ noise.swapaxes(1, 2))
 
 
-def settled_means(system: LinearSystem, observations: Array, actions: Array) -> Array:
-    """Return the state's means (T, n) before each tick of a run, by the constant gain K."""
+def with_stable_gain(system: LinearSystem) -> LinearSystem:
+    """Return the system with the gain of its own filter in the long run.
+
+    Where estimated innovations are all but nothing, the gain estimated from them is arbitrary, and
+    A - K C may be unstable. The Kalman filter of the same outputs never is.
+    """
+    closed = system.transition - system.gain @ system.output
+    if not np.abs(np.linalg.eigvals(closed)).max() > STABLE:
+        return system
+    everything = np.ones((1, len(system.output)), bool)
+    covariance, gain = system.start_covariance[None], system.gain[None]
+    for _ in range(SETTLING):
+        before, gain = gain, _gain(system, covariance, everything)
+        covariance = _next_covariance(system, covariance, gain)
+        if np.allclose(before, gain, rtol=1e-6, atol=1e-9):
+            break
+    innovation = system.output @ covariance[0] @ system.output.T + system.innovation
+    return system._replace(gain=gain[0], innovation=innovation)
+
+
+def settled_means(system: LinearSystem, mean: Array, observations: Array, actions: Array) -> Array:
+    """Return the state's means (T, n) before each tick, by the constant gain K from ``mean`` on."""
     closed = system.transition - system.gain @ system.output
     driven = actions @ (system.action - system.gain @ system.feedthrough).T
     seen = ~np.isnan(observations)
     corrected = np.where(seen, observations, 0.0) @ system.gain.T
     means = np.empty((len(actions), len(system.start)))
-    mean = system.start
     for t in range(len(actions)):
         means[t] = mean
         if seen[t].all():

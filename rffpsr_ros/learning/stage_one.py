@@ -54,6 +54,11 @@ class StageWindows(Protocol):
         """The pairs of the parts of the extended state P_t."""
         ...
 
+    @property
+    def weights(self) -> Array | None:
+        """What each window counts (N,); None: once."""
+        ...
+
 
 class ConditionalOperators(Protocol):
     """A fitted stage one: histories (N, d_h) to operators (N, outputs, actions)."""

@@ -5,14 +5,14 @@ Nothing here knows what features are or how a state is filtered: that is an inst
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.moments import Moment, Regression
+from rffpsr_ros.learning.moments import Moment, Regression, ridge_regression
 from rffpsr_ros.learning.passes import Passes
 from rffpsr_ros.learning.projection import principal_directions
 from rffpsr_ros.learning.stage_one import ConditionalOperators, StageWindows
@@ -53,7 +53,7 @@ def project_states(
     """Return U^q: the principal directions of vec Q_t over a sample of the training windows."""
 
     def states() -> Iterable[Array]:
-        return (_flat(maps.state(chunk.history)) for chunk in passes.sample)
+        return (_weighted(_flat(maps.state(c.history)), c.weights) for c in passes.sample)
 
     size = next(iter(states())).shape[1]
     return principal_directions(states, size, rank, tolerance, generator)
@@ -70,21 +70,39 @@ def stage_two(
 
     ``beside`` is a further regression on the states, over a sample of the windows.
     """
-    learned = passes.total(_StageTwoWork(maps, projection))
+    (learned,) = stage_two_nested(maps, passes, projection, ridge, [projection.shape[1]])
+    if beside is None:
+        return learned
     further: Regression | None = None
-    for chunk in passes.sample if beside is not None else ():
-        assert beside is not None
+    for chunk in passes.sample:
         inputs, targets = beside(_flat(maps.state(chunk.history)) @ projection, chunk)
         further = further or Regression.zeros(targets.shape[1], inputs.shape[1])
-        further.add(inputs, targets)
-    ends = np.cumsum(learned.sizes)[:-1]
-    return StageTwo(
-        projection,
-        tuple(np.split(learned.system.solve(ridge), ends)),
-        learned.mean.mean[:, 0],
-        learned.system.input_input.mean,
-        np.empty((0, 0)) if further is None else further.solve(ridge),
-    )
+        further.add(inputs, targets, chunk.weights)
+    assert further is not None, "training data hold at least one window"
+    return learned._replace(beside=further.solve(ridge))
+
+
+def stage_two_nested(
+    maps: StageOneMaps,
+    passes: Passes[WindowsT],
+    projection: Array,
+    ridge: float,
+    sizes: Sequence[int],
+) -> list[StageTwo]:
+    """Return stage two with the first directions of the projection only, for each number of them.
+
+    One pass over the windows serves all: the moments of the fewer are parts of those of the most.
+    """
+    sums = passes.total(_StageTwoWork(maps, projection))
+    target_input, input_input = sums.system.target_input.mean, sums.system.input_input.mean
+    ends, mean = np.cumsum(sums.sizes)[:-1], sums.mean.mean[:, 0]
+    learned = []
+    for size in sizes:
+        second = input_input[:size, :size]
+        weights = ridge_regression(target_input[:, :size], second, ridge)
+        parts = tuple(np.split(weights, ends))
+        learned.append(StageTwo(projection[:, :size], parts, mean[:size], second, np.empty((0, 0))))
+    return learned
 
 
 @dataclass
@@ -114,9 +132,14 @@ class _StageTwoWork:
         sums = _StageTwoSums(
             Regression.zeros(sum(sizes), states.shape[1]), Moment.zeros(states.shape[1], 1), sizes
         )
-        sums.system.add(states, np.hstack(parts))
-        sums.mean.add(states, np.ones((len(states), 1)))
+        sums.system.add(states, np.hstack(parts), chunk.weights)
+        sums.mean.add(states, np.ones((len(states), 1)), chunk.weights)
         return sums
+
+
+def _weighted(rows: Array, weights: Array | None) -> Array:
+    """Return rows that count in second moments as the windows do."""
+    return rows if weights is None else rows * np.sqrt(weights)[:, None]
 
 
 def _flat(operators: Array) -> Array:

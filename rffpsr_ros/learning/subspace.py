@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.linear_system import LinearSystem
+from rffpsr_ros.learning.linear_system import LinearSystem, with_stable_gain
 from rffpsr_ros.learning.passes import FeaturePasses
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import AdditiveOperators, AdditiveStageOne, Pair
-from rffpsr_ros.learning.stage_two import StageOneMaps, StageTwo, project_states, stage_two
+from rffpsr_ros.learning.stage_two import StageOneMaps, StageTwo, project_states, stage_two_nested
 from rffpsr_ros.learning.two_stage import MANY_RECORDINGS, stage_one
 from rffpsr_ros.learning.window_source import WindowSource
 from rffpsr_ros.learning.windows import Windows, first_windows, flatten
@@ -45,6 +45,7 @@ class LinearFeatures(NamedTuple):
     history: Array  # h: the past and a constant
     state: Pair  # a_{t:t+k-1} and o_{t:t+k-1}
     extended: tuple[Pair]  # a_{t:t+k} and o_{t:t+k}
+    weights: None = None  # every window counts once
 
     @classmethod
     def of(cls, windows: Windows) -> LinearFeatures:
@@ -66,12 +67,10 @@ def learn_linear_systems(
     passes = FeaturePasses(source, LinearFeatures.of, source.sample(SAMPLE, generator))
     maps = stage_one(passes, AdditiveStageOne, options.ridge, 0.0)
     projection = project_states(maps, passes, max(orders), 0.0, generator)
-    systems = []
-    for order in orders:
-        two = stage_two(maps, passes, projection[:, :order], options.ridge)
-        system = realise(maps, two, runs)
-        systems.append(_start(system, maps, two.projection, runs, options.future))
-    return systems
+    return [
+        _start(realise(maps, two, runs), maps, two.projection, runs, options.future)
+        for two in stage_two_nested(maps, passes, projection, options.ridge, orders)
+    ]
 
 
 def realise(maps: StageOneMaps, two: StageTwo, runs: Sequence[Run]) -> LinearSystem:
@@ -87,7 +86,7 @@ def realise(maps: StageOneMaps, two: StageTwo, runs: Sequence[Run]) -> LinearSys
     innovation = extended.residual[:columns, :columns]
     following = into_state @ extended.residual[columns:, :columns]
     floored = innovation + NOISE_FLOOR * np.eye(columns)
-    return LinearSystem(
+    system = LinearSystem(
         transition=into_state @ weights[columns:],
         action=into_state @ extended.actions[columns:, :acted],
         output=weights[:columns],
@@ -97,6 +96,7 @@ def realise(maps: StageOneMaps, two: StageTwo, runs: Sequence[Run]) -> LinearSys
         start=two.mean,
         start_covariance=two.second - np.outer(two.mean, two.mean),
     )
+    return with_stable_gain(system)
 
 
 def _start(

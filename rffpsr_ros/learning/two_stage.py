@@ -168,7 +168,7 @@ class _StageOneWork:
         for pair in (chunk.state, *chunk.extended):
             sizes = chunk.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1]
             parts.append(self.regression(*sizes))
-            parts[-1].add(chunk.history, pair.actions, pair.outputs)
+            parts[-1].add(chunk.history, pair.actions, pair.outputs, chunk.weights)
         return _StageOneSums(parts)
 
 

@@ -11,7 +11,13 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.blas_threads import one_blas_thread
 from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.linear_system import LinearSystem, forecast_means, settled_means
+from rffpsr_ros.learning.linear_system import (
+    LinearState,
+    LinearSystem,
+    forecast_means,
+    kalman_step,
+    settled_means,
+)
 from rffpsr_ros.learning.preparation import check_survey
 from rffpsr_ros.learning.scaling import Run, standardise
 from rffpsr_ros.learning.scores import group_errors, robust_score
@@ -126,7 +132,9 @@ class Kalman:
         most = min(self.order or LARGEST_ORDER, self.future * columns)
         pasts = _possible_pasts(runs, self.past, self.future)
 
-        def judged(past: int, ridge: float, orders: Sequence[int]) -> list[_Candidate]:
+        orders = range(1, most + 1) if self.order is None else [self.order]
+
+        def judged(past: int, ridge: float) -> list[_Candidate]:
             options = SubspaceOptions(past, self.future, ridge)
             systems = learn_linear_systems(runs, options, orders)
             return [
@@ -140,14 +148,12 @@ class Kalman:
             return min(candidates, key=lambda candidate: candidate.score)
 
         ridges = RIDGES if self.ridge is None else (self.ridge,)
-        now = best([c for ridge in ridges for c in judged(pasts[0], ridge, [most])], 0.3)
-        ridge = now.options.ridge
-        now = best([now, *(c for past in pasts[1:] for c in judged(past, ridge, [most]))], 0.6)
-        if self.order is not None:
-            return now
-        by_order = judged(now.options.past, ridge, range(1, most + 1))
-        enough = SIMPLER_UP_TO * best(by_order, 1.0).score
-        return next(candidate for candidate in by_order if candidate.score <= enough)
+        tried = [c for ridge in ridges for c in judged(pasts[0], ridge)]
+        ridge = best(tried, 0.5).options.ridge
+        tried += [c for past in pasts[1:] for c in judged(past, ridge)]
+        now = best(tried, 1.0)
+        alike = [c for c in tried if c.options == now.options]
+        return next(c for c in alike if c.score <= SIMPLER_UP_TO * now.score)
 
 
 class _Errors(NamedTuple):
@@ -158,20 +164,31 @@ class _Errors(NamedTuple):
 def _squared_errors(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> _Errors:
     """Return the errors of forecasts from every tick of the runs after they have settled."""
     squared, group = [], []
+    horizon = min(options.future, *(len(run.actions) for run in runs))
+    settling = min(options.past, *((len(run.actions) - horizon) // 2 for run in runs))
     with np.errstate(over="ignore", invalid="ignore"):
-        for number, run in enumerate(runs):
-            length = len(run.actions)
-            horizon = min(options.future, length)
-            settled = min(options.past, (length - horizon) // 2)
-            means = settled_means(system, run.observations, run.actions)
-            origins = np.arange(settled, length - horizon + 1)
+        settled = _filtered(system, runs, settling).mean
+        for number, (run, mean) in enumerate(zip(runs, settled, strict=True)):
+            observations, actions = run.observations[settling:], run.actions[settling:]
+            means = settled_means(system, mean, observations, actions)
+            origins = np.arange(len(actions) - horizon + 1)
             ticks = origins[:, None] + np.arange(horizon)
-            forecast = forecast_means(system, means[origins], run.actions[ticks])
-            error = np.full((len(origins), options.future, forecast.shape[2]), np.nan)
-            error[:, :horizon] = (forecast - run.observations[ticks]) ** 2
-            squared.append(error)
+            forecast = forecast_means(system, means[origins], actions[ticks])
+            squared.append((forecast - observations[ticks]) ** 2)
             group.append(np.full(len(origins), number))
     return _Errors(np.concatenate(squared), np.concatenate(group))
+
+
+def _filtered(system: LinearSystem, runs: Sequence[Run], ticks: int) -> LinearState:
+    """Return what the exact filter knows after the first ticks of each run, as a batch."""
+    count = len(runs)
+    state = LinearState(
+        np.repeat(system.start[None], count, 0), np.repeat(system.start_covariance[None], count, 0)
+    )
+    for t in range(ticks):
+        actions, observations = zip(*((r.actions[t], r.observations[t]) for r in runs), strict=True)
+        state = kalman_step(system, state, np.stack(actions), np.stack(observations))
+    return state
 
 
 def _score(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> float:
