@@ -10,12 +10,16 @@ import numpy as np
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
+from rffpsr_ros.learning.folds import Fold, folds
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.scores import robust_score
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
 SEEN = 20
 """Ticks that a model has seen before it is judged."""
+
+LITTLE, FOLDS = 10_000, 4
+"""Up to so many ticks, choices without validation trajectories are judged on so many folds."""
 
 BLOCK = 500
 """Ticks of the pieces in which long validation recordings are judged, each from its beginning."""
@@ -50,24 +54,29 @@ class BestOf:
     def fit(
         self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
     ) -> PredictiveModel[Any]:
-        """Return the final model; without ``validation`` a fifth of ``train`` is held out."""
-        held = list(validation or ())
-        if not held:
-            train, held = hold_out(train, 4 * SEEN)
-        scores = [self._score(learner, train, held) for learner in self.tries]
+        """Return the final model.
+
+        Without ``validation`` a fifth of ``train`` is held out, or folds in turn where that is
+        little and the final model needs none.
+        """
+        if validation:
+            parts = [Fold(list(train), list(validation))]
+        elif self.everything and sum(map(len, train)) <= LITTLE:
+            parts = folds(train, FOLDS, 4 * SEEN)
+        else:
+            parts = [Fold(*hold_out(train, 4 * SEEN))]
+        scores = [np.mean([self._score(each, part) for part in parts]) for each in self.tries]
         learner = self.finish(int(np.argmin(scores)))
         if self.everything:
-            return learner.fit([*train, *held])
-        return learner.fit(train, held)
+            return learner.fit([*train, *(validation or ())])
+        return learner.fit(*parts[0])
 
-    def _score(
-        self, learner: Learner, train: Sequence[Trajectory], held: Sequence[Trajectory]
-    ) -> float:
+    def _score(self, learner: Learner, part: Fold) -> float:
         try:
-            model = learner.fit(train, held)
+            model = learner.fit(*part)
         except InputError:
             return float("inf")
-        return validation_score(model, held, self.free_run)
+        return validation_score(model, part.held_out, self.free_run)
 
 
 def validation_score(
