@@ -14,6 +14,7 @@ from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.n4sid import N4SID
 from rffpsr_ros.models.predictive_model import Learner
+from rffpsr_ros.models.rff_arx import RFFARX
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 
 
@@ -60,6 +61,7 @@ class Method:
 _ALL = (
     Method("RFFPSR()", RFFPSR, seeded=True),
     Method("N4SID", N4SID, everything=True),
+    Method("RFF-ARX", RFFARX, seeded=True, everything=True),
     Method("linear ARX", LinearARX, everything=True),
     Method("last observation", LastObservation),
     Method("mean", Mean),

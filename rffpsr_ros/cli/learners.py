@@ -15,17 +15,19 @@ from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.n4sid import N4SID
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.models.rff_arx import RFFARX
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
 Progress = Callable[[str, float], None]
 
-KINDS = ("rff_psr", "kalman", "n4sid", "linear_arx", "last_observation", "mean")
+KINDS = ("rff_psr", "kalman", "n4sid", "rff_arx", "linear_arx", "last_observation", "mean")
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rff_psr": RFFPSROptions.names(),
     "kalman": ("past", "future", "order"),
     "n4sid": ("past", "future", "order"),
+    "rff_arx": ("past", "future", "features", "bandwidth", "seed"),
     "linear_arx": ("past", "future"),
     "last_observation": (),
     "mean": (),
@@ -68,6 +70,8 @@ def _plain_learner(kind: str, learning: Mapping[str, Any]) -> Learner:
         return Kalman(**options)
     if kind == "n4sid":
         return N4SID(**options)
+    if kind == "rff_arx":
+        return RFFARX(**options)
     if kind == "linear_arx":
         RFFPSR(**options)  # the same options, checked by the same rules
         return LinearARX(**options)

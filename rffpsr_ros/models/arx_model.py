@@ -158,13 +158,13 @@ def _after(state: LinearARXState, observations: Array, actions: Array) -> Linear
     """Return the state after more ticks, (n, d_o) and (n, d_a)."""
     past = state.observations.shape[-2]
     return LinearARXState(
-        _append(state.observations, observations),
-        _append(state.actions, actions),
+        append_rows(state.observations, observations),
+        append_rows(state.actions, actions),
         np.minimum(state.ticks + observations.shape[-2], past),
     )
 
 
-def _append(history: Array, newest: Array) -> Array:
+def append_rows(history: Array, newest: Array) -> Array:
     """Return the history with rows added at its end and as many dropped at its start."""
     batch = np.broadcast_shapes(history.shape[:-2], newest.shape[:-2])
     together = np.concatenate(

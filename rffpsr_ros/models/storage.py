@@ -36,6 +36,7 @@ KINDS: Mapping[str, str] = {
     "rff_psr": "rffpsr_ros.models.rff_psr:RFFPSRModel",
     "compressed": "rffpsr_ros.models.compressed:CompressedModel",
     "kalman": "rffpsr_ros.models.kalman:KalmanModel",
+    "rff_arx": "rffpsr_ros.models.rff_arx_model:RFFARXModel",
     "linear_arx": "rffpsr_ros.models.arx_model:LinearARXModel",
     "last_observation": "rffpsr_ros.models.last_observation:LastObservationModel",
     "mean": "rffpsr_ros.models.mean:MeanModel",

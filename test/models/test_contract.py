@@ -16,6 +16,7 @@ from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, stack_states
+from rffpsr_ros.models.rff_arx import RFFARX
 from rffpsr_ros.models.storage import load_model
 
 NAN = float("nan")
@@ -48,6 +49,7 @@ CASES = {
     "last_observation": Case(LastObservation()),
     "mean": Case(Mean()),
     "linear_arx": Case(LinearARX(past=3, future=4, ridge=1e-4)),
+    "rff_arx": Case(RFFARX(past=3, future=4, features=30, ridge=1e-2)),
     "kalman": Case(Kalman(past=3, future=4)),
 }
 every_kind = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
