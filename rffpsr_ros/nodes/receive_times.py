@@ -12,7 +12,9 @@ class ReceiveTimes:
     """Gives each message its time of receipt (ns), later than that of the one before.
 
     Simulated time comes in steps of many milliseconds; without this, messages of one step would
-    have one stamp, and a log of them no order. Only a jump back in time is passed on.
+    have one stamp, and a log of them no order. What comes while the clock shows a time came after
+    that time, so a command that answers what was seen then never counts as sent at that very
+    moment, whichever of the two is taken first. Only a jump back in time is passed on.
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
@@ -24,6 +26,7 @@ class ReceiveTimes:
         now = self._now()
         if now <= 0:
             return None
+        now += 1
         if now <= self._last < now + JUMP_NS:
             now = self._last + 1
         self._last = now
