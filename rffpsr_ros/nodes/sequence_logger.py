@@ -24,6 +24,7 @@ class SequenceLogger:
         self._folder = folder
         self._complaints = complaints
         self._log: SequenceLog | None = None
+        self._early_plan: Array | None = None
         self._broken = not folder
 
     def begin(self, types: Mapping[str, str], options: FollowOptions, checksum: str) -> None:
@@ -31,6 +32,7 @@ class SequenceLogger:
         self.close()
         self._types = {topic: name for topic, name in types.items() if name}
         self._options, self._checksum = options, checksum
+        self._early_plan = None
 
     def message(self, topic: str, receive_ns: int, data: bytes) -> None:
         """Log a message that is about to be fed."""
@@ -55,13 +57,16 @@ class SequenceLogger:
 
     def reset(self, reason: str, start: str) -> None:
         """Log that the follower was reset."""
+        self._early_plan = None
         if self._log is not None:
             self._log.reset(reason, start)
 
     def plan(self, plan: Array) -> None:
-        """Log a plan."""
+        """Log a plan; one that comes before all messages, just before the first of them."""
         if self._log is not None:
             self._log.plan(plan)
+        else:
+            self._early_plan = plan
 
     def flush(self) -> None:
         """Let everything so far survive a kill."""
@@ -86,6 +91,9 @@ class SequenceLogger:
         folder = _new_folder(Path(self._folder).expanduser())
         log = SequenceLog(folder, store, self._types, start_ns)
         log.options(self._options, self._checksum)
+        if self._early_plan is not None:
+            log.plan(self._early_plan)
+            self._early_plan = None
         return log
 
     def _give_up(self, problem: Exception) -> None:
