@@ -21,7 +21,8 @@ UPPER_ARM, FOREARM = 0.5, 0.4
 _DISTANCE = 2.5
 _BACKGROUND = np.array([0.9, 0.9, 0.9])
 _BASE = (0.06, np.array([0.4, 0.4, 0.4]))
-_LINKS = ((0.025, np.array([0.9, 0.6, 0.3])), (0.02, np.array([0.3, 0.5, 0.8])))
+LINKS = ((0.08, np.array([0.9, 0.6, 0.3])), (0.064, np.array([0.3, 0.5, 0.8])))
+"""Radius (m) and colour of upper arm and forearm."""
 _SCALE = SIZE / 2 / np.tan(FIELD_OF_VIEW / 2) / _DISTANCE
 """Pixels per metre in the arm's plane."""
 _ROWS, _COLUMNS = np.mgrid[0:SIZE, 0:SIZE] + 0.5
@@ -32,8 +33,8 @@ def render(positions: Array) -> NDArray[np.uint8]:
     shoulder, elbow, hand = joint_places(positions)
     image = np.broadcast_to(_BACKGROUND, (SIZE, SIZE, 3)).copy()
     _draw(image, shoulder, shoulder, *_BASE)
-    _draw(image, shoulder, elbow, *_LINKS[0])
-    _draw(image, elbow, hand, *_LINKS[1])
+    _draw(image, shoulder, elbow, *LINKS[0])
+    _draw(image, elbow, hand, *LINKS[1])
     return np.asarray(np.round(255 * image), dtype=np.uint8)
 
 

@@ -141,6 +141,8 @@ def test_the_renderer_shows_the_world_of_the_file() -> None:
     assert fov is not None
     assert float(fov.text or "") == arm_camera.FIELD_OF_VIEW
     assert f"<width>{arm_camera.SIZE}</width>" in text
+    radii = [radius.text for radius in ElementTree.parse(path).iter("radius")]
+    assert [float(radius or 0) for radius in radii] == [one[0] for one in arm_camera.LINKS]
     plant = load_plant(path, 0.001)
     context = plant.CreateDefaultContext()
     positions = np.array([0.7, -0.4])
