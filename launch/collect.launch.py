@@ -13,6 +13,7 @@ from rffpsr_ros.nodes.launching_simulation import (
     SYSTEMS,
     excitation,
     follows_simulation,
+    lockstep,
     simulated,
     simulation_arguments,
     simulator,
@@ -37,9 +38,11 @@ def collection(context):
             **time,
         },
     )
+    waits = not in_gazebo and lockstep(context)
+    pace = {"pace": "observations"} if waits else {}
     return [
-        *(gazebo(context) if in_gazebo else [simulator(context)]),
-        excitation(context, autostart=False),
+        *(gazebo(context) if in_gazebo else [simulator(context, waits)]),
+        excitation(context, autostart=False, **pace),
         node(context, "learner_node", {**folder, **time}, name),
         collector,
         RegisterEventHandler(

@@ -7,14 +7,11 @@ own; this process calls their services and watches their topics. Time runs faste
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rffpsr_ros.cli.console import Progress, say
 from rffpsr_ros.cli.main import guarded
@@ -28,13 +25,12 @@ from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
 from rffpsr_ros.evaluation.report import text_table
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.predictive_model import PredictiveModel, Signature
+from rffpsr_ros.models.predictive_model import PredictiveModel
 from rffpsr_ros.nodes.demo_observer import Observer
-from rffpsr_ros.nodes.demo_processes import NodeProcesses
+from rffpsr_ros.nodes.demo_processes import NodeProcesses, enter_a_ros_of_its_own
 from rffpsr_ros.nodes.package_files import package_folder
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.signals.events import Tick
 
 SPEED = 4.0
 EPISODES = 12
@@ -44,8 +40,6 @@ HORIZON = 10
 LIVE, LAST = "RFF-PSR, live", "last observation"
 MOST_TRAINING_SECONDS = 180.0
 NOT_BETTER = 1
-DOMAINS = range(215, 233)
-"""ROS domains that Linux can use, and hardly anybody does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +57,7 @@ def _run(words: Sequence[str]) -> int:
     parsed = parser.parse(words)
     began = time.monotonic()
     folder = _made(Path(parsed.out).resolve())
-    _enter_a_ros_of_its_own(folder)
+    enter_a_ros_of_its_own(folder)
     configuration = package_folder("config") / "synthetic.yaml"
     with NodeProcesses(_made(folder / "log"), {}) as nodes:
         better = _Demonstration(folder, configuration, nodes).run(parsed.seed)
@@ -77,14 +71,6 @@ def _made(folder: Path) -> Path:
     except OSError as fault:
         raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
     return folder
-
-
-def _enter_a_ros_of_its_own(folder: Path) -> None:
-    """Keep what is published here from every robot: this machine only, and a domain of its own."""
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[os.getpid() % len(DOMAINS)])
-    os.environ["ROS_LOG_DIR"] = str(folder / "log")
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 class _Demonstration:
@@ -190,25 +176,9 @@ class _Demonstration:
         self._observer.watch(TEST_TICKS)
         ticks = self._observer.ticks[first:]
         self._observer.call("/rffpsr_excitation/stop")
-        return self._as_run(ticks)
-
-    def _as_run(self, ticks: Sequence[Tick]) -> tuple[Trajectory, RecordedForecasts]:
-        """Return a run, and at each of its ticks the newest forecast that there was."""
-        run = Trajectory(
-            np.stack([tick.observation for tick in ticks]),
-            np.stack([tick.action for tick in ticks]),
-            self._channels.period,
-            *self._observer.names,
-        )
-        newest, told, missed = np.full((HORIZON, 1), np.nan), {}, 0
-        for seen, tick in enumerate(ticks, start=1):
-            made = self._observer.forecasts.get(tick.stamp_ns)
-            missed += made is None
-            # A tick later the old forecast's second row is for the next tick.
-            newest = np.concatenate([newest[1:], newest[-1:]]) if made is None else made
-            told[seen] = newest
-        say(f"The filter gave {len(ticks) - missed} forecasts in {len(ticks)} ticks.")
-        return run, RecordedForecasts(Signature.of(run), told)
+        run, live, made = self._observer.run_of(ticks, HORIZON)
+        say(f"The filter gave {made} forecasts in {len(ticks)} ticks.")
+        return run, live
 
     def _compare(self, run: Trajectory, live: RecordedForecasts) -> bool:
         recorded = read_bags(sorted(self._episodes.glob("20*")), self._channels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
 from rffpsr_ros.forecasting.future_actions import PLAN
+from rffpsr_ros.models.predictive_model import Signature
 from rffpsr_ros.nodes.message_classes import message_class
 from rffpsr_ros.nodes.receive_times import ReceiveTimes
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -58,11 +60,6 @@ class Observer:
         self._subscribe(trajectory, "/rffpsr_filter/trajectory", self._on_forecast)
         status = "diagnostic_msgs/msg/DiagnosticStatus"
         self._subscribe(status, "/rffpsr_learner/status", self._on_status, LATCHED)
-
-    @property
-    def names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The names of observations and actions."""
-        return self._sampler.observation_names, self._sampler.action_names
 
     def close(self) -> None:
         """Leave ROS."""
@@ -109,6 +106,27 @@ class Observer:
         """Watch for so many more ticks."""
         start = len(self.ticks)
         self.until(lambda: len(self.ticks) >= start + ticks, f"{ticks} ticks", 60.0)
+
+    def run_of(
+        self, ticks: Sequence[Tick], horizon: int
+    ) -> tuple[Trajectory, RecordedForecasts, int]:
+        """Return ticks as a run, at each the newest forecast that there was, and how many came."""
+        run = Trajectory(
+            np.stack([tick.observation for tick in ticks]),
+            np.stack([tick.action for tick in ticks]),
+            self._sampler.configuration.period,
+            self._sampler.observation_names,
+            self._sampler.action_names,
+        )
+        newest = np.full((horizon, run.observations.shape[1]), np.nan)
+        told, came = {}, 0
+        for seen, tick in enumerate(ticks, start=1):
+            made = self.forecasts.get(tick.stamp_ns)
+            came += made is not None
+            # A tick later the old forecast's second row is for the next tick.
+            newest = np.concatenate([newest[1:], newest[-1:]]) if made is None else made
+            told[seen] = newest
+        return run, RecordedForecasts(Signature.of(run), told), came
 
     def _subscribe(
         self, type_name: str, topic: str, take: Callable[[Any], None], profile: Any = DEPTH

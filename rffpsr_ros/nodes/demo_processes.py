@@ -6,16 +6,31 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import rffpsr_ros
 from rffpsr_ros.errors import InputError
 
 PATIENCE = 5.0
 """Seconds that a node has to end when asked to."""
+DOMAINS = range(215, 233)
+"""ROS domains that Linux can use, and hardly anybody does."""
+LOOK_SECONDS = 0.2
+
+
+def enter_a_ros_of_its_own(folder: Path) -> None:
+    """Keep what is published here from every robot: this machine only, and a domain of its own.
+
+    For this process and those that it starts; what ROS writes goes into the folder.
+    """
+    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[os.getpid() % len(DOMAINS)])
+    os.environ["ROS_LOG_DIR"] = str(folder / "log")
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 class NodeProcesses:
@@ -36,9 +51,15 @@ class NodeProcesses:
         path = [checkout, *filter(None, [os.environ.get("PYTHONPATH")])]
         self._environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **environment}
 
-    def start(self, name: str, parameters: Mapping[str, Any], remaps: Sequence[str] = ()) -> None:
-        """Start a node of this package, such as ``filter_node``."""
-        words = ["--ros-args"]
+    def start(
+        self,
+        name: str,
+        parameters: Mapping[str, Any],
+        remaps: Sequence[str] = (),
+        params_file: Path | None = None,
+    ) -> None:
+        """Start a node of this package, such as ``filter_node``; parameters win over the file."""
+        words = ["--ros-args", *(["--params-file", str(params_file)] if params_file else [])]
         for remap in remaps:
             words += ["-r", remap]
         for key, value in parameters.items():
@@ -64,9 +85,32 @@ class NodeProcesses:
         """
         for name, process in self._running.items():
             if process.poll() is not None:
-                lines = (self._logs / f"{name}.log").read_text(errors="replace").splitlines()
-                last = lines[-1] if lines else "it printed nothing"
-                raise InputError(f"{name} ended with code {process.returncode}: {last}")
+                self._fail(name, process.returncode)
+
+    def wait_for_end(self, name: str, meanwhile: Callable[[], None]) -> None:
+        """Wait for a node that ends by itself, doing something now and then.
+
+        Raises
+        ------
+        InputError
+            If it ends with an error, or another node ends.
+        """
+        process = self._running.pop(name)
+        try:
+            while process.poll() is None:
+                self.check()
+                meanwhile()
+                time.sleep(LOOK_SECONDS)
+        except BaseException:
+            self._running[name] = process
+            raise
+        if process.returncode:
+            self._fail(name, process.returncode)
+
+    def _fail(self, name: str, code: int) -> NoReturn:
+        lines = (self._logs / f"{name}.log").read_text(errors="replace").splitlines()
+        last = lines[-1] if lines else "it printed nothing"
+        raise InputError(f"{name} ended with code {code}: {last}")
 
     def __enter__(self) -> NodeProcesses:
         return self

@@ -7,7 +7,9 @@ from typing import Any
 from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
 
-from rffpsr_ros.nodes.launching import argument, choice, flag, node, number
+from rffpsr_ros.nodes.launching import argument, choice, flag, node, number, parameter_file
+from rffpsr_ros.nodes.simulated_world import whole_milliseconds, world_file
+from rffpsr_ros.signals.channel_file import load_channels
 
 SYSTEMS = ("synthetic", "swimmer")
 """The systems that can be simulated; each has a parameter file of its name."""
@@ -39,8 +41,6 @@ def simulation_arguments(*names: str, **defaults: str) -> list[Any]:
 def simulated(context: LaunchContext) -> str:
     """Return the name of what is simulated, which is that of its parameter file too."""
     if world := _world(context):
-        from rffpsr_ros.nodes.simulated_world import world_file
-
         return world_file(world).stem
     return choice(context, "system", SYSTEMS) if argument(context, "system") else SYSTEMS[0]
 
@@ -56,8 +56,18 @@ def follows_simulation(context: LaunchContext) -> dict[str, Any]:
     return {"use_sim_time": True} if asked or (asked is None and by_itself) else {}
 
 
-def simulator(context: LaunchContext) -> Any:
-    """Return the action that starts the simulator."""
+def lockstep(context: LaunchContext) -> bool:
+    """Tell whether simulator and excitation can wait for each other at every tick."""
+    whole = not _world(context) or whole_milliseconds(_rate(context))
+    return bool(follows_simulation(context)) and whole
+
+
+def simulator(context: LaunchContext, in_lockstep: bool = False) -> Any:
+    """Return the action that starts the simulator.
+
+    In lockstep with the excitation a command acts from the very tick that it is recorded for,
+    however busy the machine is, and a world is shown only as often as it is looked at.
+    """
     time = follows_simulation(context)
     world = _world(context)
     name = simulated(context)
@@ -67,6 +77,8 @@ def simulator(context: LaunchContext) -> Any:
         "publish_clock": bool(time),
         "seed": round(number(context, "seed")),
         "use_sim_time": False,
+        "wait_for_commands": in_lockstep,
+        **({"rate": _rate(context)} if in_lockstep and world else {}),
     }
     return node(context, "simulator_node", parameters)
 
@@ -82,6 +94,12 @@ def simulated_robot(context: LaunchContext) -> list[Any]:
     """Return the simulator and, unless ``excite`` is false, the excitation."""
     wanted = flag(context, "excite") is not False
     return [simulator(context), *([excitation(context)] if wanted else [])]
+
+
+def _rate(context: LaunchContext) -> float:
+    """Return the ticks per second of the channel configuration."""
+    file = parameter_file(argument(context, "params_file") or simulated(context))
+    return load_channels(file).rate
 
 
 def _world(context: LaunchContext) -> str:

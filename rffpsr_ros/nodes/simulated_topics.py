@@ -32,7 +32,8 @@ class ObservationTopic(NamedTuple):
         """Tell whether there is a message at the end of a tick."""
         if self.rate is None:
             return True
-        return int(tick * period * self.rate) > int((tick - 1) * period * self.rate)
+        messages = period * self.rate  # a tick; whole numbers must not be missed by rounding
+        return int(tick * messages + 1e-6) > int((tick - 1) * messages + 1e-6)
 
 
 class CommandTopic(NamedTuple):

@@ -63,17 +63,20 @@ def bridge_file(world: Path) -> Path:
     raise InputError(f"world '{world}' has no {name} beside it, which names its topics")
 
 
-def simulated_world(given: str) -> SimulatedRobot:
+def simulated_world(given: str, rate: float = 0.0) -> SimulatedRobot:
     """Return the robot of a world, on the ROS topics of its bridge configuration.
+
+    It is shown, and takes commands, ``rate`` times per second; 0: at every step of physics.
 
     Raises
     ------
     InputError
-        If the world, its bridge configuration, or Drake is missing, or one does not fit another.
+        If the world, its bridge configuration, or Drake is missing, or one does not fit another;
+        or if the rate does not give ticks of whole milliseconds.
     """
     path = world_file(given)
     bridge = bridge_file(path)
-    system = SdfWorld(path)
+    system = SdfWorld(path, _period(rate)) if rate else SdfWorld(path)
     observations, commands = [], {}
     for entry in read_bridge(bridge):
         topic, kind = entry["ros_topic_name"], entry["ros_type_name"]
@@ -97,6 +100,19 @@ def simulated_world(given: str) -> SimulatedRobot:
             for i, joint in enumerate(system.action_names)
         ),
     )
+
+
+def whole_milliseconds(rate: float) -> bool:
+    """Tell whether a world can be simulated at so many ticks per second."""
+    return rate > 0 and abs(1000.0 / rate - round(1000.0 / rate)) < 1e-6
+
+
+def _period(rate: float) -> float:
+    if not whole_milliseconds(rate):
+        raise InputError(
+            f"rate is {rate:g} Hz; the ticks of a world are whole milliseconds, as at 20 or 250 Hz"
+        )
+    return round(1000.0 / rate) / 1000.0
 
 
 def read_bridge(path: Path) -> Sequence[Mapping[str, str]]:

@@ -20,6 +20,14 @@ SIMULATOR: tuple[Parameter, ...] = (
         " `pendulum`, `arm` or `arm_camera`. Needs Drake (extra `sdf`).",
     ),
     Parameter(
+        "rate",
+        0.0,
+        "How often per second a `world` is shown and takes commands; 0: at every step of physics,"
+        " 250 Hz, as in Gazebo. Its ticks must be whole milliseconds.",
+        0.0,
+        1000.0,
+    ),
+    Parameter(
         "speed",
         1.0,
         "How many times faster than time to simulate; other than 1.0 only with `publish_clock`.",

@@ -42,8 +42,8 @@ class SimulatorNode(Node):
         declare(self, SIMULATOR)
         for sentence in misspelt(given_parameters(self), [p.name for p in SIMULATOR]):
             self.get_logger().warning(sentence)
-        world = self._value("world")
-        self._robot = simulated_world(world) if world else ROBOTS[self._value("system")]()
+        world, rate = self._value("world"), self._value("rate")
+        self._robot = simulated_world(world, rate) if world else ROBOTS[self._value("system")]()
         self._speed = self._value("speed")
         self._complaints = Complaints(self.get_logger())
         self._clock_publisher = None

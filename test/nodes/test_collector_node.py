@@ -81,33 +81,23 @@ def test_a_service_that_refuses_is_named(ros: Ros) -> None:
 
 
 def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
-    """Collected through the nodes, a few episodes already give a model that is worth something."""
     pytest.importorskip("pydrake", reason="needs Drake: pip install 'rffpsr_ros[sdf]'")
-    from sensor_msgs.msg import Image
-
-    from rffpsr_ros.evaluation.comparison import compare
-    from rffpsr_ros.models.last_observation import LastObservation
-    from rffpsr_ros.models.predictive_model import Learner
-    from rffpsr_ros.models.rff_psr_learner import RFFPSR
+    from sensor_msgs.msg import Image, JointState
 
     start_robot(ros, "arm", "[4.0, 1.5]", world="arm_camera", speed=2.0)
     pictures = ros.peer.collect("/camera/image", Image)
-    collector = ros.start("collector_node", episodes=4, duration=6.0, settle=0.5, use_sim_time=True)
+    states = ros.peer.collect("/joint_states", JointState)
+    collector = ros.start("collector_node", episodes=1, duration=3.0, settle=0.5, use_sim_time=True)
     ros.peer.until(lambda: len(pictures) > 10, "pictures")
     gaps = np.diff([_ns(picture.header.stamp) for picture in pictures])
-    assert np.median(gaps) == pytest.approx(50e6, abs=4e6)
+    assert np.median(gaps) == pytest.approx(50e6, abs=4e6)  # a whole number of steps of 4 ms
+    assert np.median(np.diff([_ns(state.header.stamp) for state in states])) == 4e6
     assert (pictures[0].encoding, pictures[0].width, pictures[0].height) == ("rgb8", 64, 64)
-    for number in range(1, 5):
-        collector.wait_for(f"episode {number} of 4 is recorded")
+    assert states[0].name == ["shoulder", "elbow"]
+    collector.wait_for("episode 1 of 1 is recorded")
     channels = load_channels(CONFIG / "arm.yaml")
-    runs = read_bags(sorted((ros.folder / "episodes").glob("20*")), channels)
-    assert np.abs(np.concatenate([run.actions for run in runs])).max(axis=0) == pytest.approx(
-        [4.0, 1.5], rel=0.2
-    )
-    learner = RFFPSR(iterations=40, features=60, past=8, future=6, base_past=8)
-    contestants: dict[str, Learner] = {"rff_psr": learner, "last_observation": LastObservation()}
-    errors = compare(contestants, runs[3:], runs[:2], runs[2:3]).errors
-    assert errors["rff_psr"].mse[9] < 0.2 * errors["last_observation"].mse[9]
+    (run,) = read_bags(sorted((ros.folder / "episodes").glob("20*")), channels)
+    assert np.abs(run.actions).max(axis=0) == pytest.approx([4.0, 1.5], rel=0.5)
 
 
 def _ns(stamp: Any) -> int:

@@ -143,7 +143,7 @@ def test_learner_records_what_a_simulation_shows(launch: Callable[..., Launched]
     from sensor_msgs.msg import JointState
 
     states = ros.peer.collect("/joint_states", JointState)
-    ros.peer.until(lambda: len(states) > 60, "60 joint states")
+    ros.peer.until(lambda: len(states) > 120, "120 joint states")
     ended = ros.peer.call("/rffpsr_learner/end_episode")
     assert ended.success, ended.message
     from rffpsr_ros.episodes.bag_reader import read_bags
