@@ -36,6 +36,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "inspect": Command("inspect_bags", "show what is in bags and propose a configuration"),
+    "check": Command("check", "tell whether bags can teach a model, before training"),
     "train": Command("train", "learn a model from bags"),
     "evaluate": Command("evaluate", "measure a model's forecasts on bags"),
     "predict": Command("predict", "forecast along a bag, into a table or a bag"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rffpsr_ros.cli.band_training import measure_bands
+from rffpsr_ros.cli.check import warn_of_exploration
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
 from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
@@ -36,6 +37,7 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 
 _LEARNING = "learning."
 _BASELINES = ("last_observation", "linear_arx")
+_BASELINES_WITHOUT_ACTIONS = ("last_observation", "mean")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -71,6 +73,11 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="measure no prediction bands, which takes learning from parts of the data again",
     )
+    parser.add_argument(
+        "--no-check",
+        action="store_true",
+        help="do not look first whether the data can teach a model (see 'rffpsr check')",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading_arguments(parser)
@@ -89,6 +96,9 @@ def run(arguments: argparse.Namespace) -> None:
             check_same_training(target, arguments.model, request)
             say(f"{target} is already trained on these data with these options")
             return
+        if arguments.model not in _BASELINES_WITHOUT_ACTIONS and not arguments.no_check:
+            progress("checking the data", 0.0)
+            warn_of_exploration(parts.train, configuration.learning, recordings)
         model = fit(learner, parts.train, parts.validation or None, progress)
         errors = _validation_errors(model, parts, arguments.model, progress)
         if not arguments.no_bands:

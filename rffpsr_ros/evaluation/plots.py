@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
 """Told apart by the colour-blind too (Okabe and Ito)."""
-_MARKERS = "osD^vP*X"
+MARKERS = "osD^vP*X"
 _LINES = ("-", "--", ":")
 _BESIDE: dict[str, Any] = {
     "loc": "upper left",
@@ -58,7 +58,7 @@ def plot_curves(
     """
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    figure = _figure(3.3 + 4.2 * columns, 4.5 * rows)
+    figure = empty_figure(3.3 + 4.2 * columns, 4.5 * rows)
     from matplotlib.ticker import MaxNLocator
 
     names = list(dict.fromkeys(name for curves in panels.values() for name in curves))
@@ -72,9 +72,9 @@ def plot_curves(
             axes.semilogy(
                 horizons,
                 np.median(runs, axis=0),
-                color=_COLOURS[i % len(_COLOURS)],
-                marker=_MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)],
-                linestyle=_LINES[i // len(_COLOURS) % len(_LINES)],
+                color=COLOURS[i % len(COLOURS)],
+                marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)],
+                linestyle=_LINES[i // len(COLOURS) % len(_LINES)],
                 markersize=5,
                 label=name,
             )
@@ -83,7 +83,7 @@ def plot_curves(
                     horizons,
                     runs.min(axis=0),
                     runs.max(axis=0),
-                    color=_COLOURS[i % len(_COLOURS)],
+                    color=COLOURS[i % len(COLOURS)],
                     alpha=0.15,
                     linewidth=0,
                 )
@@ -98,7 +98,7 @@ def plot_curves(
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     places[columns - 1].legend(handles.values(), handles.keys(), **_BESIDE)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_forecast(
@@ -120,7 +120,7 @@ def plot_forecast(
         raise InputError(f"lead is {lead}; the trajectory has {len(trajectory)} ticks")
     names = trajectory.observation_names
     seconds = (np.arange(len(trajectory)) + 1) * trajectory.period
-    figure = _figure(9.0, 1.2 + 2.2 * len(names))
+    figure = empty_figure(9.0, 1.2 + 2.2 * len(names))
     rows = figure.subplots(len(names), sharex=True, squeeze=False)[:, 0]
     for axes, name, truth in zip(rows, names, trajectory.observations.T, strict=True):
         axes.plot(seconds, truth, color="black", linewidth=1.5, label="recorded")
@@ -132,7 +132,7 @@ def plot_forecast(
             axes.plot(
                 seconds[lead - 1 :],
                 forecast,
-                color=_COLOURS[i % len(_COLOURS)],
+                color=COLOURS[i % len(COLOURS)],
                 linewidth=1.2,
                 linestyle=("--", "-.", ":")[i % 3],
                 label=f"{label}, {lead} ticks ahead",
@@ -140,10 +140,10 @@ def plot_forecast(
     rows[-1].set_xlabel("time (s)")
     _legend(rows[0])
     rows[0].set_title(title)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _figure(width: float, height: float) -> Figure:
+def empty_figure(width: float, height: float) -> Figure:
     """Return an empty figure that needs no display and no global state."""
     try:
         from matplotlib.figure import Figure
@@ -159,7 +159,14 @@ def _legend(axes: Axes) -> None:
     axes.legend(**_BESIDE)
 
 
-def _save(figure: Figure, path: str | Path) -> None:
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure.
+
+    Raises
+    ------
+    InputError
+        If that file cannot be written.
+    """
     try:
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as fault:

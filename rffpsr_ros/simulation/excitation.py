@@ -38,10 +38,11 @@ def prbs(
     """Yield a pseudo-random binary sequence between ``low`` and ``high``.
 
     Every channel plays the maximum-length sequence of an 11-bit shift register from a place of its
-    own, so that channels are nearly uncorrelated; bits last ``hold`` seconds (at least one tick).
+    own, as far from the others' as can be, so that channels are nearly uncorrelated and none soon
+    repeats another; bits last ``hold`` seconds (at least one tick).
     """
     bits: NDArray[np.int8] = max_len_seq(_PRBS_BITS)[0]
-    places = generator.choice(len(bits), size=len(low), replace=False)
+    places = generator.integers(len(bits)) + np.arange(len(low)) * len(bits) // len(low)
     for k in itertools.count():
         action = np.where(bits[(places + k) % len(bits)] > 0, high, low)
         yield from itertools.repeat(action, _ticks(hold, period))
