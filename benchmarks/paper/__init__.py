@@ -1,0 +1,1 @@
+"""The experiments of the paper, a command each."""

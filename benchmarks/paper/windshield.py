@@ -1,0 +1,170 @@
+"""The paper's windshield experiment: what a driver is going to see, given how he will steer.
+
+    benchmarks/paper/torcs/build FOLDER; export RFFPSR_TORCS=FOLDER     once
+    python -m benchmarks.paper.windshield [--runs N] [--methods NAME ...] [--images FOLDER]
+
+TORCS frames of 64 x 64 grey pixels become 200 principal components, which are observed and
+forecast; steering is the action. Steering is a sine of random phase, as in the paper, and in a
+second set random. ``--images`` draws a contact sheet, frames forecast beside those that came, and
+error over the horizon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import compare
+from benchmarks.methods import Method
+from benchmarks.paper.windshield_data import (
+    SIZE,
+    TEST,
+    TRAIN,
+    VALIDATION,
+    images,
+    projected,
+)
+from benchmarks.records import RESULTS
+from benchmarks.tasks import Material, Task
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.mean import Mean
+from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+
+WINDOW = {"past": 6, "base_past": 3, "direct_past": 1}
+"""Of 201 columns a few ticks are window enough: linear ARX is given the same three."""
+
+METHODS = (
+    Method("RFF-PSR", RFFPSR, {**WINDOW, "iterations": 100}, seeded=True),
+    Method(
+        "RFF-PSR, the paper's",
+        RFFPSR.paper,
+        {"features": 1000, "rounds": 20},
+        seeded=True,
+        module=RFFPSR.__module__,
+    ),
+    Method("linear ARX", LinearARX, {"past": WINDOW["base_past"]}, everything=True),
+    Method("last observation", LastObservation),
+    Method("mean", Mean),
+)
+
+
+def load(kind: str, draw: int) -> Material:
+    """Return the projected trajectories of a way of steering."""
+    del draw  # recorded once
+    return projected(images(kind))[1]
+
+
+def task(name: str, kind: str, how: str) -> Task:
+    """Return the task of a way of steering."""
+    return Task(
+        name,
+        f"TORCS windshield view, 10 Hz, 200 principal components of 64 x 64 grey pixels (0 to 1),"
+        f" steering {how}: {TRAIN} training, {VALIDATION} validation, {TEST} test trajectories;"
+        " scored from tick 9, errors summed over components",
+        partial(load, kind),
+        start=9,
+    )
+
+
+TASKS = (
+    task("windshield", "sine", "by a sine of random phase"),
+    task("windshield_random", "random", "at random, held for 0.3 s"),
+)
+
+
+def contact_sheet(trajectory: Trajectory, path: Path) -> None:
+    """Draw frames of a trajectory of images from its beginning to its end."""
+    _draw([trajectory.observations[:: max(1, len(trajectory) // 40)][:40]], 10, path)
+
+
+def forecast_frames(
+    model: PredictiveModel[Any], images: Trajectory, projection: Any, tick: int, path: Path
+) -> None:
+    """Draw what came after ``tick``, its components, and what the model had forecast."""
+    run = projection.trajectory(images)
+    state = model.initial_state()
+    for action, observation in zip(run.actions[:tick], run.observations[:tick], strict=True):
+        state = model.update(state, action, observation)
+    ahead = slice(tick, tick + 10)
+    forecast = model.predict(state, run.actions[ahead])
+    rows = [
+        images.observations[ahead],
+        projection.expand(run.observations[ahead]),
+        projection.expand(forecast),
+    ]
+    _draw(rows, 10, path, ("came", "its components", "forecast"))
+
+
+def _draw(rows: Sequence[Array], columns: int, path: Path, names: Sequence[str] = ()) -> None:
+    from matplotlib.figure import Figure
+
+    pictures = np.concatenate(rows).reshape(-1, SIZE, SIZE)
+    lines = -(-len(pictures) // columns)
+    figure = Figure(figsize=(1.1 * columns, 1.2 * lines), layout="constrained")
+    places = figure.subplots(lines, columns, squeeze=False)
+    for place, axes in enumerate(places.ravel()):
+        axes.set(xticks=[], yticks=[])
+        if place < len(pictures):
+            axes.imshow(pictures[place], cmap="gray", vmin=0, vmax=1)
+    for axes, name in zip(places[:, 0], names, strict=False):
+        axes.set_ylabel(name, fontsize="small")
+    if names:
+        for ahead, axes in enumerate(places[0], 1):
+            axes.set_title(f"{ahead}", fontsize="small")
+    figure.savefig(path, dpi=110)
+
+
+def draw_all(folder: Path, kind: str = "sine") -> None:
+    """Draw the contact sheet and forecasts of the first test trajectory into a folder."""
+    recorded = images(kind)
+    projection, material = projected(recorded)
+    model = METHODS[0].make(0).fit(material.train, material.validation)
+    shown = recorded[TRAIN + VALIDATION]
+    contact_sheet(shown, folder / "windshield_frames.png")
+    tick = len(shown) // 2
+    forecast_frames(model, shown, projection, tick, folder / "windshield_forecast.png")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=3, help="seeds (default: 3)")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help=", ".join(_by_name()))
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
+    parser.add_argument("--images", type=Path, help="draw pictures into this folder")
+    options = parser.parse_args(arguments)
+    try:
+        known = _by_name()
+        methods = [known[name] for name in options.methods or known]
+        for one in TASKS:
+            records = compare.run(methods, [one], options.runs, options.folder)[one.name]
+            if records:
+                compare.show(one, records)
+            if records and options.images:
+                compare.plot(one, records, options.images / f"{one.name}.png")
+        if options.images:
+            draw_all(options.images)
+    except InputError as fault:
+        print(f"error: {fault}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _by_name() -> Mapping[str, Method]:
+    return {method.name: method for method in METHODS}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
