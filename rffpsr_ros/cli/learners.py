@@ -10,6 +10,7 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.compressed import Compressed
+from rffpsr_ros.models.io_hmm_learner import IOHMM
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
@@ -21,10 +22,13 @@ from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
 Progress = Callable[[str, float], None]
 
-KINDS = ("rff_psr", "kalman", "n4sid", "rff_arx", "linear_arx", "last_observation", "mean")
+KINDS = (
+    "rff_psr", "io_hmm", "kalman", "n4sid", "rff_arx", "linear_arx", "last_observation", "mean",
+)  # fmt: skip
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rff_psr": RFFPSROptions.names(),
+    "io_hmm": ("past", "future", "state_rank"),
     "kalman": ("past", "future", "order"),
     "n4sid": ("past", "future", "order"),
     "rff_arx": ("past", "future", "features", "bandwidth", "seed"),
@@ -66,6 +70,8 @@ def _plain_learner(kind: str, learning: Mapping[str, Any]) -> Learner:
     options = {name: value for name, value in learning.items() if name in OPTIONS[kind]}
     if kind == "rff_psr":
         return RFFPSR(**options)
+    if kind == "io_hmm":
+        return IOHMM(**options)
     if kind == "kalman":
         return Kalman(**options)
     if kind == "n4sid":

@@ -35,6 +35,7 @@ FORMAT_VERSION = 1
 KINDS: Mapping[str, str] = {
     "rff_psr": "rffpsr_ros.models.rff_psr:RFFPSRModel",
     "compressed": "rffpsr_ros.models.compressed:CompressedModel",
+    "io_hmm": "rffpsr_ros.models.io_hmm:IOHMMModel",
     "kalman": "rffpsr_ros.models.kalman:KalmanModel",
     "rff_arx": "rffpsr_ros.models.rff_arx_model:RFFARXModel",
     "linear_arx": "rffpsr_ros.models.arx_model:LinearARXModel",

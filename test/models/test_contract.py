@@ -12,6 +12,7 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.io_hmm_learner import IOHMM
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
@@ -24,6 +25,10 @@ NAN = float("nan")
 
 def continuous(generator: np.random.Generator, *shape: int) -> Array:
     return generator.normal(size=shape)
+
+
+def discrete(generator: np.random.Generator, *shape: int) -> Array:
+    return generator.integers(2, size=shape).astype(float)
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ CASES = {
     "linear_arx": Case(LinearARX(past=3, future=4, ridge=1e-4)),
     "rff_arx": Case(RFFARX(past=3, future=4, features=30, ridge=1e-2)),
     "kalman": Case(Kalman(past=3, future=4)),
+    "io_hmm": Case(IOHMM(past=2), discrete),
 }
 every_kind = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 
