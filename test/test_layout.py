@@ -36,6 +36,8 @@ NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
 # Imported where they are used, never with the module.
 EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
+COMPILED = "rffpsr_ros.learning.compiled_kernels"
+"""Imported only where numba is installed."""
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {
     *("rclpy", "builtin_interfaces", "rcl_interfaces", "lifecycle_msgs", "std_srvs"),
@@ -103,6 +105,8 @@ def test_third_parties_are_those_of_its_floor(module: str) -> None:
     allowed, lazily = DEPENDENCIES, EXTRAS
     if module.startswith(("rffpsr_ros.learning", "rffpsr_ros.models")):
         allowed, lazily = NUMERICAL, set()
+        if module == COMPILED:
+            allowed = NUMERICAL | {"numba"}
     elif module.startswith("rffpsr_ros.episodes"):
         allowed = DEPENDENCIES | COMPRESSION_OF_ROSBAGS
     elif module.startswith("rffpsr_ros.nodes"):

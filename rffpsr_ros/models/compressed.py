@@ -132,10 +132,10 @@ class CompressedModel(PredictiveModel[Any]):
         """Return the forecast (H, d_o), or (B, H, d_o), in the observations' units."""
         return self.projection.expand(self.inner.predict(state, actions))
 
-    def served(self) -> CompressedModel:
+    def served(self, compiled: bool = True) -> CompressedModel:
         """Return the projection before the inner model as it runs live."""
         served = copy.copy(self)
-        served.inner = self.inner.served()
+        served.inner = self.inner.served(compiled)
         return served
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from rffpsr_ros.learning.scaling import Scaling
 from rffpsr_ros.models.guards import SURPRISE_MEMORY, Events
 from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead, in_order, pack, unpack
+
+if TYPE_CHECKING:
+    from rffpsr_ros.learning.compiled_step import CompiledStep
 
 
 class RFFPSRState(NamedTuple):
@@ -52,6 +55,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         self._acted = self._step.layout.acted
         scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
         guards = self.parts.guards
+        self._compiled: CompiledStep | None = None
         observed = self._step.layout.observed
         self._innovation_weights = np.ones(observed) / observed / guards.innovation_scale**2
         self._normal = guards.shortest**2, guards.longest**2, guards.surprise
@@ -91,6 +95,14 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
+        if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
+            usual = self._compiled.tick(state.belief, state.past, action, observation)
+            if usual is not None:
+                belief, past, squared = usual
+                surprise = _running_mean(state.surprise, squared)
+                if surprise <= self.parts.guards.surprise:
+                    age, calm = state.age + 1, state.calm + 1
+                    return RFFPSRState(belief, past, age, calm, surprise, state.events)
         past, seen = self._with_tick(state.past, action, observation)
         belief, expected, unusual = self._step.advance(state.belief, past)
         error = seen - expected
@@ -101,7 +113,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             innovation = self.parts.guards.innovation(error)
             events = events.copy()
             events[..., :3] += np.stack(unusual, axis=-1)
-        surprise = SURPRISE_MEMORY * state.surprise + (1 - SURPRISE_MEMORY) * innovation
+        surprise = _running_mean(state.surprise, innovation)
         if unusual is not None:
             surprise = np.where(np.isfinite(innovation), surprise, state.surprise)
         after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, surprise, events)
@@ -118,7 +130,9 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         single = state.belief.ndim == 1
         if single and (plans.ndim == 3 or self.parts.head is not None):
             state = _batched(state, len(plans) if plans.ndim == 3 else 1)
-        if self.parts.head is None:
+        if self.parts.head is None and self._compiled is not None:
+            forecast = self._compiled.roll_out(state.belief, state.past, plans)
+        elif self.parts.head is None:
             forecast = self._step.roll_out(state.belief, state.past, plans)[0]
         elif plans.ndim == 3:
             forecast = self._predict_windows(self.parts.head, state, plans)
@@ -130,11 +144,21 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Return what happened to a state since its episode's start, counted by kind."""
         return Events(*np.moveaxis(state.events, -1, 0))
 
-    def served(self) -> RFFPSRModel:
-        """Return the model computing features in single precision, ten times as fast."""
+    def served(self, compiled: bool = True) -> RFFPSRModel:
+        """Return the model with features in single precision, and with compiled steps.
+
+        Where numba is missing the steps are those of numpy.
+        """
         served = copy.copy(self)
         served._step = self._step.in_precision(np.float32)
+        if compiled:
+            served._compiled = self._compile()
         return served
+
+    @property
+    def compiled(self) -> bool:
+        """Whether usual ticks and forecasts run in compiled code."""
+        return self._compiled is not None
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a model file holds."""
@@ -150,6 +174,22 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
     ) -> RFFPSRModel:
         """Rebuild a model from what `to_arrays` returned."""
         return cls(signature, record, unpack(header, arrays))
+
+    def _compile(self) -> CompiledStep | None:
+        """Return the compiled step, if this model has one and numba is there."""
+        weights, frame = self.parts.weights, self.parts.frame
+        try:
+            from rffpsr_ros.learning.compiled_step import CompiledStep, compilable
+        except ImportError:
+            return None
+        if not compilable(weights, frame):
+            return None
+        scaling, usual = self._tick_scaling, self._normal[:2]
+        given = scaling.mean, scaling.deviation, self._innovation_weights, usual
+        try:
+            return CompiledStep(weights, frame, *given)
+        except OSError:  # no room to keep what was compiled
+            return None
 
     def _with_tick(self, past: Array, action: Array, observation: Array) -> tuple[Array, Array]:
         """Return the past with one more tick, and that tick's observation; standardised."""
@@ -224,3 +264,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
 def _batched(state: RFFPSRState, size: int = 1) -> RFFPSRState:
     return RFFPSRState(*(np.repeat(part[None], size, axis=0) for part in state))
+
+
+def _running_mean(surprise: Any, innovation: Any) -> Any:
+    return SURPRISE_MEMORY * surprise + (1 - SURPRISE_MEMORY) * innovation

@@ -24,8 +24,9 @@ class ServedModel(NamedTuple):
 class ModelSource:
     """Loads the file that a parameter names; empty: the learner's newest."""
 
-    def __init__(self, given: str) -> None:
+    def __init__(self, given: str, compiled: bool = True) -> None:
         self._given = given
+        self._compiled = compiled
         self._seen: tuple[Path, Fingerprint | None] | None = None
 
     def load(self) -> ServedModel:
@@ -39,7 +40,7 @@ class ModelSource:
         self._seen = self._look()
         path = served_model_path(self._given)
         checksum = str(read_model_file(path).header["checksum"])
-        return ServedModel(load_model(path).served(), path, checksum)
+        return ServedModel(load_model(path).served(self._compiled), path, checksum)
 
     @property
     def changed(self) -> bool:

@@ -111,6 +111,12 @@ FILTER: tuple[Parameter, ...] = (
         choices=("running", "episode"),
         fixed=False,
     ),
+    Parameter(
+        "compiled",
+        True,
+        "Run the model's step compiled, if numba is installed (the extra `fast`). The first time"
+        " this takes some seconds before the node serves.",
+    ),
     RESET_ON_TIME_JUMP,
     QUEUE_DEPTH,
     Parameter(

@@ -2,6 +2,9 @@
 
 import copy
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,17 +92,64 @@ def run() -> Trajectory:
     return Trajectory(observations, actions, run.period)
 
 
-@pytest.mark.parametrize(("precision", "tolerance"), [("double", 1e-11), ("single", 1e-5)])
+@pytest.mark.parametrize(
+    ("served", "tolerance"), [("as learned", 1e-11), ("numpy", 1e-5), ("compiled", 1e-5)]
+)
 def test_the_prepared_step_is_the_method(
-    model: RFFPSRModel, run: Trajectory, precision: str, tolerance: float
+    model: RFFPSRModel, run: Trajectory, served: str, tolerance: float
 ) -> None:
     unwatched = model.parts._replace(guards=model.parts.guards._replace(surprise=np.inf))
     model = RFFPSRModel(model.signature, model.record, unwatched)
     expected = straight(model, run)
-    found = followed(model.served() if precision == "single" else model, run)
-    for one, other in zip(found, expected, strict=True):
+    if served == "compiled":
+        pytest.importorskip("numba")
+    if served != "as learned":
+        model = model.served(compiled=served == "compiled")
+        assert model.compiled == (served == "compiled")
+    for one, other in zip(followed(model, run), expected, strict=True):
         scale = np.abs(other).max()
         np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * scale)
+
+
+def test_plans_side_by_side_are_plans_one_by_one(model: RFFPSRModel, run: Trajectory) -> None:
+    plans = np.stack([run.actions[t : t + HORIZON] for t in range(5)])
+    for served in (model.served(compiled=False), model.served()):
+        state = served.update(served.initial_state(), run.actions[0], run.observations[0])
+        together = served.predict(state, plans)
+        for plan, forecast in zip(plans, together, strict=True):
+            np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-6)
+
+
+def test_without_numba_a_model_is_served_by_numpy(
+    model: RFFPSRModel, run: Trajectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for name in ("compiled_step", "compiled_kernels"):
+        monkeypatch.delitem(sys.modules, f"rffpsr_ros.learning.{name}", raising=False)
+    served = model.served()
+    assert not served.compiled
+    for one, other in zip(
+        followed(served, run), followed(model.served(compiled=False), run), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_compiled_steps_need_no_place_to_be_kept() -> None:
+    """Neither beside the package nor in a home: compiled anew, and said by nobody."""
+    pytest.importorskip("numba")
+    program = (
+        "import numba.core.caching as caching\n"
+        "class Nowhere(caching._CacheLocator):\n"
+        "    from_function = classmethod(lambda *_: None)\n"
+        "caching.CacheImpl._locator_classes = [Nowhere]\n"
+        "from rffpsr_ros.learning.compiled_kernels import limit\n"
+        "import numpy as np\n"
+        "limited = np.zeros(2)\n"
+        "limit(np.array([-3.0, 0.5]), np.array([[-1.0], [1.0]]), limited)\n"
+        "assert limited.tolist() == [-1.0, 0.5]\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=root, check=True)
 
 
 def test_a_copied_or_sent_model_is_the_same_model(model: RFFPSRModel, run: Trajectory) -> None:

@@ -228,6 +228,8 @@ class Ros:
     def start(self, executable: str, *remaps: str, **parameters: Any) -> NodeProcess:
         """Start a node; ``__`` in a parameter's name stands for a dot."""
         arguments = ["--ros-args"]
+        if executable == "filter_node":
+            parameters.setdefault("compiled", False)  # numba alone takes a second to import
         for remap in remaps:
             arguments += ["-r", remap]
         for name, value in parameters.items():
