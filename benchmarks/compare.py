@@ -29,7 +29,10 @@ T = TypeVar("T")
 
 
 def run(
-    methods: Iterable[Method], tasks: Iterable[Task], runs: int = 3, folder: Path = RESULTS
+    methods: Iterable[Method],
+    tasks: Iterable[Task],
+    runs: int | None = None,
+    folder: Path = RESULTS,
 ) -> dict[str, list[Record]]:
     """Measure what changed; return the records of these methods, by task."""
     tasks = list(tasks)
@@ -70,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--methods", nargs="+", metavar="NAME", help=", ".join(METHODS))
     parser.add_argument("--data", nargs="+", metavar="NAME", help=", ".join(TASKS))
-    parser.add_argument("--runs", type=int, default=3, help="seeds or draws (default: 3)")
+    parser.add_argument("--runs", type=int, help="seeds or draws (default: 3, of simulations 5)")
     parser.add_argument("--show", action="store_true", help="print what was measured before")
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
     parser.add_argument("--plots", type=Path, help="draw a plot per data set into this folder")

@@ -63,14 +63,14 @@ def step_seconds(model: PredictiveModel[Any], material: Material, horizon: int) 
 def measured(
     methods: Iterable[Method],
     tasks: Iterable[Task],
-    runs: int,
+    runs: int | None = None,
     folder: Path = RESULTS,
     tell: Callable[[str], None] | None = None,
 ) -> Iterator[Record]:
     """Yield the record of every method on every task, measuring only what changed.
 
     A task whose data are absent is left out, saying so. Runs beyond those asked for stay in the
-    record while they are current.
+    record while they are current; by default there are as many as is the task's custom.
     """
     say = tell or (lambda line: print(line, file=sys.stderr, flush=True))
     methods = list(methods)
@@ -82,7 +82,7 @@ def measured(
             say(f"{task.name}: left out: {fault}")
             continue
         for method in methods:
-            yield _record(method, task, runs, materials, folder, say)
+            yield _record(method, task, runs or task.runs, materials, folder, say)
 
 
 def _record(

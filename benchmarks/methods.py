@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.n4sid import N4SID
@@ -61,6 +62,7 @@ class Method:
 _ALL = (
     Method("RFFPSR()", RFFPSR, seeded=True),
     Method("N4SID", N4SID, everything=True),
+    Method("Kalman (PSR)", Kalman, everything=True),
     Method("RFF-ARX", RFFARX, seeded=True, everything=True),
     Method("linear ARX", LinearARX, everything=True),
     Method("last observation", LastObservation),

@@ -46,6 +46,8 @@ class Task:
         Returns the material of draw 0, 1, ...; recorded data have one draw only.
     draws
         Whether there are several draws: then run i of a method uses draw i and seed i.
+    runs
+        How many runs are customary.
     horizon, start
         Horizons 1 to ``horizon``, from origin ``start`` on (so many ticks were seen before).
     clips
@@ -62,6 +64,7 @@ class Task:
     title: str
     load: Callable[[int], Material]
     draws: bool = False
+    runs: int = 3
     horizon: int = 10
     start: int = 20
     clips: tuple[bool, ...] = (False,)
@@ -143,6 +146,7 @@ _ALL = (
         " ticks, a set of its own for every run; scored from tick 20",
         lambda draw: single_test(datasets.fresh_synthetic(1000 + draw)),
         draws=True,
+        runs=5,
     ),
     Task(
         "jackal",
@@ -165,6 +169,7 @@ _ALL = (
         " run; scored from tick 20, as forecast and limited to the training range",
         swimmer_tests,
         draws=True,
+        runs=5,
         clips=(False, True),
         target=(2, 3),
     ),

@@ -1,0 +1,53 @@
+"""The paper's models: three initialisations, before and after refinement, with its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.methods import METHODS, Method
+from rffpsr_ros.models.rff_arx import RFFARX
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+
+INITIALISATIONS = ("joint", "conditional", "random")
+
+
+def rff_psr(features: int, initialisation: str, refined: bool, **options: Any) -> Method:
+    """Return RFF-PSR with the paper's settings and ``features`` random features."""
+    return Method(
+        variant_name(features, initialisation, refined),
+        RFFPSR.paper,
+        {
+            "features": features,
+            "stage_one": initialisation,
+            "refinement": "window" if refined else "none",
+            **options,
+        },
+        seeded=True,
+    )
+
+
+def variant_name(features: int, initialisation: str, refined: bool) -> str:
+    """Return the name under which a variant's results are kept."""
+    return f"RFF-PSR, {initialisation}{' + refinement' if refined else ''}, D = {features}"
+
+
+def variants(
+    features: int, initialisations: Sequence[str] = INITIALISATIONS, **options: Any
+) -> list[Method]:
+    """Return initialisations before and after refinement."""
+    return [
+        rff_psr(features, initialisation, refined, **options)
+        for initialisation in initialisations
+        for refined in (False, True)
+    ]
+
+
+def baselines(features: int = 5000) -> list[Method]:
+    """Return the paper's baselines, its RFF-ARX in the form of its authors, and linear ARX."""
+    one_shot = {"features": features, "one_shot": True}
+    return [
+        METHODS["RFFPSR()"],
+        Method("RFF-ARX, one shot", RFFARX, one_shot, seeded=True, everything=True),
+        *(METHODS[name] for name in ("RFF-ARX", "N4SID", "linear ARX", "last observation", "mean")),
+    ]
