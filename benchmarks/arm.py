@@ -86,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     collect(options, folder, channels)
     model = folder / "arm.psr"
     words = [str(folder / "episodes"), "--config", str(channels), "--out", str(model)]
+    words.append("--no-bands")  # which take several times as long, and are not judged here
     words += [word for setting in options.set for word in ("--set", setting)]
     if rffpsr(["train", *words, "--split", SPLIT, "--seed", str(options.seed)]):
         raise InputError("the training failed")
@@ -164,7 +165,7 @@ def follow(options: argparse.Namespace, folder: Path, channels: Path, model: Pat
 def live_run(observer: Observer, folder: Path, model: Path) -> LiveRun:
     """Return the ticks that the filter saw, by its log, beside the forecasts that it gave."""
     (log,) = (folder / "fed").iterdir()
-    replay = Replay(load_model(model), log, FollowOptions(**FOLLOWING))
+    replay = Replay(load_model(model).served(), log, FollowOptions(**FOLLOWING))
     steps = [outcome for outcome in replay.outcomes() if isinstance(outcome, Step)]
     offline = {one.forecast.origin_ns: one.forecast.values for one in steps if one.forecast}
     live = observer.forecasts

@@ -70,7 +70,11 @@ def picture(state: Any) -> Any:
     )
 
 
-def judge(runs: Sequence[Trajectory], settings: Mapping[str, Any]) -> Comparison:
+def judge(
+    runs: Sequence[Trajectory],
+    settings: Mapping[str, Any],
+    names: Sequence[str] = (RFF_PSR, ARX, LAST, MEAN),
+) -> Comparison:
     """Return the errors on the last fifth of the runs, learned from the others."""
     learning = load_channels(package_folder("config") / "arm_camera.yaml").learning
     test = max(1, len(runs) // 5)
@@ -82,7 +86,8 @@ def judge(runs: Sequence[Trajectory], settings: Mapping[str, Any]) -> Comparison
         MEAN: Mean(),
     }
     known = runs[:-test]
-    return compare(learners, runs[-test:], known[:-held_out], known[-held_out:], HORIZON)
+    chosen = {name: learners[name] for name in names}
+    return compare(chosen, runs[-test:], known[:-held_out], known[-held_out:], HORIZON)
 
 
 def draw(models: Mapping[str, PredictiveModel[Any]], run: Trajectory, path: Path) -> None:

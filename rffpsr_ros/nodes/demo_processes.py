@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import rffpsr_ros
 from rffpsr_ros.errors import InputError
@@ -21,6 +23,8 @@ DOMAINS = range(215, 233)
 """ROS domains that Linux can use, and hardly anybody does."""
 LOOK_SECONDS = 0.2
 
+_locks: list[IO[str]] = []
+
 
 def enter_a_ros_of_its_own(folder: Path) -> None:
     """Keep what is published here from every robot: this machine only, and a domain of its own.
@@ -28,9 +32,22 @@ def enter_a_ros_of_its_own(folder: Path) -> None:
     For this process and those that it starts; what ROS writes goes into the folder.
     """
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    os.environ["ROS_DOMAIN_ID"] = str(DOMAINS[os.getpid() % len(DOMAINS)])
+    os.environ["ROS_DOMAIN_ID"] = str(_take_domain())
     os.environ["ROS_LOG_DIR"] = str(folder / "log")
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+
+def _take_domain() -> int:
+    """Return a domain that no other demonstration on this machine has; it is ours to the end."""
+    for domain in DOMAINS:
+        try:
+            lock = (Path(tempfile.gettempdir()) / f"rffpsr_domain_{domain}.lock").open("a")
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            continue
+        _locks.append(lock)
+        return domain
+    raise InputError(f"all of ROS's domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use here")
 
 
 class NodeProcesses:
