@@ -151,7 +151,7 @@ class Task(NamedTuple):
         weights = self.coordinates.outward(point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
             loss, gradient = rollout_loss(weights, self.frame, batch, chosen, self.weighing.horizon)
-        return loss, self.coordinates.gradient(gradient)
+            return loss, self.coordinates.gradient(gradient)
 
 
 def _descend(

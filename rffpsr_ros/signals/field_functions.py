@@ -13,12 +13,17 @@ Vector = NDArray[np.float64]
 
 
 def elementwise(name: str, numbers: tuple[float, ...], scalar: bool) -> Callable[[Any], Any]:
-    """Return ``sin``, ``cos`` or ``clip`` for a number or for a vector; NaN stays NaN."""
+    """Return ``sin``, ``cos``, ``clip`` or ``equals``, of a number or a vector; NaN stays NaN."""
     if name == "clip":
         low, high = numbers
         if scalar:
             return lambda value: min(max(value, low), high)
         return lambda values: np.clip(values, low, high)
+    if name == "equals":
+        (wanted,) = numbers
+        if scalar:
+            return lambda value: value if math.isnan(value) else float(value == wanted)
+        return lambda values: np.where(np.isnan(values), np.nan, values == wanted)
     if scalar:
         return math.sin if name == "sin" else math.cos
     function = np.sin if name == "sin" else np.cos

@@ -6,6 +6,7 @@
     function = ("sin" | "cos" | "unwrap") "(" field ")"
              | "yaw" "(" path ")"
              | "clip" "(" field "," number "," number ")"
+             | "equals" "(" field "," number ")"
              | "image" "(" width "x" height ")"
     path     = name { "." name | "[" index "]" | "[" [index] ":" [index] "]" | "['" name "']" }
 
@@ -21,7 +22,7 @@ from typing import NoReturn, TypeAlias
 
 from rffpsr_ros.errors import InputError, did_you_mean
 
-FUNCTIONS = ("sin", "cos", "unwrap", "yaw", "clip", "image")
+FUNCTIONS = ("sin", "cos", "unwrap", "yaw", "clip", "equals", "image")
 MAX_DEPTH = 16
 MAX_IMAGE_SIDE = 4096
 
@@ -68,7 +69,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one field; ``numbers`` are the bounds of ``clip``."""
+    """A function of one field; ``numbers`` are the bounds of ``clip``, the value of ``equals``."""
 
     name: str
     argument: Expression
@@ -207,10 +208,12 @@ class _Parser:
         if name == "yaw" and not isinstance(argument, Path):
             self.position = start
             self.fail("yaw takes the path of a quaternion")
-        if name != "clip":
+        if name not in ("clip", "equals"):
             return Function(name, argument)
         self.expect(",")
         low = self.number()
+        if name == "equals":
+            return Function(name, argument, (low,))
         self.expect(",")
         start = self.position
         high = self.number()

@@ -11,6 +11,7 @@ The grammar is that of `rffpsr_ros.signals.field_grammar`::
     unwrap(...)               an angle made continuous over the messages
     yaw(orientation)          of a quaternion
     clip(ranges, 0, 10)       bounded; an infinite range becomes the bound
+    equals(mode, 2)           1 where the value is 2, else 0
     image(64x64)              the message as a grey image of that size, row by row
 """
 

@@ -156,6 +156,8 @@ def test_functions() -> None:
     message = LikeRclpy(data=array.array("d", [0.0, math.pi / 2]), flag=True, ranges=[1, math.inf])
     np.testing.assert_allclose(values(message, "sin(data)", "cos(data[0])"), [0, 1, 1])
     assert values(message, "flag") == [1.0]
+    assert values(message, "equals(flag, 1)", "equals(data, 0)") == [1.0, 1.0, 0.0]
+    assert math.isnan(values(LikeRclpy(mode=nan), "equals(mode, 0)")[0])
     assert values(message, "clip(ranges, 0, 10)", "clip(ranges[1], 0, 9)") == [1, 10, 9]
     np.testing.assert_array_equal(values(message, "sin(ranges[1])", "cos(ranges)")[::2], [nan, nan])
 
