@@ -33,6 +33,9 @@ class Trajectory:
         One name per column.
     label
         Where the run came from, for messages to the user; empty if unknown.
+    likelihood_ratios
+        (T,) how much likelier than the policy that chose it a blind one would have been to choose
+        each action; None: the policy was blind, or is unknown.
     """
 
     observations: Array
@@ -41,6 +44,7 @@ class Trajectory:
     observation_names: tuple[str, ...] = field(default=())
     action_names: tuple[str, ...] = field(default=())
     label: str = ""
+    likelihood_ratios: Array | None = None
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Trajectory:
         observation_names: Sequence[str] = (),
         action_names: Sequence[str] = (),
         label: str = "",
+        likelihood_ratios: ArrayLike | None = None,
     ) -> None:
         """Copy and check the arrays; a vector of length T counts as one column.
 
@@ -57,7 +62,8 @@ class Trajectory:
         ------
         InputError
             If lengths differ, the period is not positive, an action is not finite, an observation
-            is infinite, or the names do not fit the columns.
+            is infinite, the names do not fit the columns, or the likelihood ratios are not one
+            finite number of at least 0 per tick.
         """
         observed = _as_columns(observations, "observations")
         acted = _as_columns(actions, "actions")
@@ -75,6 +81,7 @@ class Trajectory:
         set_field(self, "observation_names", _names(observation_names, observed, "observation"))
         set_field(self, "action_names", _names(action_names, acted, "action"))
         set_field(self, "label", label)
+        set_field(self, "likelihood_ratios", _ratios(likelihood_ratios, len(acted)))
         _refuse(np.isinf(observed), self.observation_names, "observation", "infinite")
         _refuse(~np.isfinite(acted), self.action_names, "action", "not finite")
 
@@ -105,6 +112,19 @@ def _as_columns(values: ArrayLike, what: str) -> Array:
         raise InputError(f"{what} have shape {array.shape}; they must be (ticks, columns)")
     array.setflags(write=False)
     return array
+
+
+def _ratios(values: ArrayLike | None, ticks: int) -> Array | None:
+    if values is None:
+        return None
+    ratios = np.array(values, dtype=np.float64)
+    if ratios.shape != (ticks,) or not (np.isfinite(ratios) & (ratios >= 0)).all():
+        raise InputError(
+            f"likelihood ratios have shape {ratios.shape}; they must be one finite number of at"
+            f" least 0 for each of {ticks} ticks"
+        )
+    ratios.setflags(write=False)
+    return ratios
 
 
 def _names(names: Sequence[str], columns: Array, what: str) -> tuple[str, ...]:

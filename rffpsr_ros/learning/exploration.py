@@ -24,7 +24,7 @@ from rffpsr_ros.learning.features import (
 from rffpsr_ros.learning.projection import principal_directions
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import JointStageOne
-from rffpsr_ros.learning.windows import Windows, window_chunks
+from rffpsr_ros.learning.windows import joined_windows, window_chunks
 
 FREQUENCIES = 50
 """Random frequencies per feature map: these numbers need no finer kernel."""
@@ -83,7 +83,7 @@ def action_freedom(runs: Sequence[Run], past: int, future: int) -> list[ActionFr
     values = runs[0].observations.shape[1] + columns
     count = sum(max(0, len(run.actions) - past - future) for run in runs)
     past = max(1, min(past, count // (4 * values)))
-    windows = _joined(list(window_chunks(runs, past, future)))
+    windows = joined_windows(list(window_chunks(runs, past, future)))
     history = windows.history - windows.history.mean(axis=0)
     # Channel by channel, so that one channel's future stands together: (N, d_a k).
     ahead = windows.actions[:, :-1].swapaxes(1, 2).reshape(len(history), -1)
@@ -125,8 +125,9 @@ def conditioning(
     runs: Sequence[Run], options: ConditioningOptions, generator: np.random.Generator
 ) -> Conditioning:
     """Return how well both stages' regressions are posed; runs are standardised."""
-    chunks = list(window_chunks(runs, options.past, options.future))
-    windows = _joined(chunks)
+    # Run by run: what follows each other must not be joined with what does not.
+    chunks = [chunk for run in runs for chunk in window_chunks([run], options.past, options.future)]
+    windows = joined_windows(chunks)
     history = _features(windows.history, options, generator)
     whole = _Features(
         np.concatenate([history, np.ones((len(history), 1))], axis=1),
@@ -165,10 +166,6 @@ def _features(points: Array, options: ConditioningOptions, generator: np.random.
         rows
         @ principal_directions(lambda: [rows], size, options.rank, options.tolerance, generator)
     )
-
-
-def _joined(chunks: Sequence[Windows]) -> Windows:
-    return Windows(*(np.concatenate(parts) for parts in zip(*chunks, strict=True)))
 
 
 def _spectrum(rows: Array) -> Array:

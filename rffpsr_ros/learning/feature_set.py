@@ -58,6 +58,7 @@ class WindowFeatures(NamedTuple):
     extended_observation: Array  # xi^o, of psi^o_{t+1} x phi^o_t
     extended_action: Array  # xi^a, of phi^a_t x psi^a_{t+1}
     products: Array  # of phi^o x phi^o, upper triangle
+    weights: Array | None = None  # what each window counts; None: once
 
     @property
     def state(self) -> Pair:
@@ -71,11 +72,6 @@ class WindowFeatures(NamedTuple):
             Pair(self.extended_action, self.extended_observation),
             Pair(self.action, self.products),
         )
-
-    @property
-    def weights(self) -> None:
-        """Return that every window counts once."""
-        return None
 
 
 class FeatureSet(NamedTuple):

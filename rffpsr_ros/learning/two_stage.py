@@ -16,6 +16,7 @@ from rffpsr_ros.learning.feature_set import (
     WindowFeatures,
     fit_features,
 )
+from rffpsr_ros.learning.importance import WeightedFeatureSet
 from rffpsr_ros.learning.passes import FeaturePasses, Passes
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.stage_one import (
@@ -60,14 +61,21 @@ def two_stage_regression(
     options: TwoStageOptions,
     generator: np.random.Generator,
     progress: Callable[[str, float], None] | None = None,
+    weighted: WindowSource | None = None,
 ) -> TwoStageResult:
-    """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR)."""
+    """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR).
+
+    ``weighted`` holds the same windows as ``data`` with what each counts (`WeightedRecording`).
+    """
     source = _as_source(data, options)
     if progress is not None:
         progress("features", 0.0)
     fitted = fit_features(source, options, generator)
     single = fitted.features.astype(np.float32)
     passes = FeaturePasses(source, single.__call__, fitted.sample)
+    if weighted is not None:
+        sample = weighted.sample(PROJECTION_WINDOWS, generator)
+        passes = FeaturePasses(weighted, WeightedFeatureSet(single).__call__, sample)
     system = _learn_system(single, source, passes, options, generator, progress)
     return TwoStageResult(fitted.features, system, fitted.lost)
 

@@ -55,6 +55,7 @@ class Projection(NamedTuple):
             component_names(self.directions.shape[1]),
             trajectory.action_names,
             trajectory.label,
+            trajectory.likelihood_ratios,
         )
 
 

@@ -62,15 +62,20 @@ class Learned(NamedTuple):
 
 
 def learn_parts(
-    prepared: Prepared, windows: WindowSource, options: RFFPSROptions, progress: Progress
+    prepared: Prepared,
+    windows: WindowSource,
+    options: RFFPSROptions,
+    progress: Progress,
+    weighted: WindowSource | None = None,
 ) -> tuple[Parts, dict[str, Any]]:
     """Return the fitted parts and metrics, from two-stage regression to guards.
 
-    The two stages pass over all ``windows``; what follows them works on what is ``prepared``.
+    The two stages pass over all ``windows``, or, where these do not all count the same, over
+    ``weighted``; what follows them works on what is ``prepared``.
     """
     generator = np.random.default_rng(options.seed)
     stages = two_stage_regression(
-        windows, two_stage_options(prepared, options), generator, progress
+        windows, two_stage_options(prepared, options), generator, progress, weighted
     )
     progress("refinement", 0.0)
     learned = _learn(prepared, stages, options, generator, progress)

@@ -13,6 +13,7 @@ from rffpsr_ros.learning.blas_threads import one_blas_thread
 from rffpsr_ros.learning.cluster import Cluster
 from rffpsr_ros.learning.excerpt import EXCERPT, excerpt
 from rffpsr_ros.learning.holdout import hold_out
+from rffpsr_ros.learning.importance import WeightedRecording, importance
 from rffpsr_ros.learning.preparation import check_survey, prepare
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.learning.window_source import Standardised, WindowSource
@@ -133,7 +134,12 @@ class RFFPSR:
             scalings = prepared.observation_scaling, prepared.action_scaling
             recordings = [Standardised(trajectory, *scalings) for trajectory in train]
             windows = WindowSource(recordings, options.past, options.future, workers)
-            parts, metrics = learn_parts(prepared, windows, options, report)
+            weighted = None
+            if (weighting := importance(train, options.past, options.future)) is not None:
+                counted = [WeightedRecording(run, *scalings, weighting) for run in train]
+                weighted = WindowSource(counted, options.past, options.future, workers)
+                notes.append(weighting.describe())
+            parts, metrics = learn_parts(prepared, windows, options, report, weighted)
         record = TrainingRecord(asdict(options), metrics, tuple(notes))
         return RFFPSRModel(signature, record, parts)
 
