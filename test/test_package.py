@@ -52,7 +52,8 @@ def run_time_requirements(setup_options: dict[str, Any]) -> list[str]:
         *setup_options["install_requires"],
         *(
             requirement
-            for extra in extras.keys() - {"test", "lint", "sdf", "cluster", "fast"}  # no rosdep keys
+            for extra in extras.keys()
+            - {"test", "lint", "sdf", "cluster", "fast"}  # no rosdep keys
             for requirement in extras[extra]
         ),
     ]

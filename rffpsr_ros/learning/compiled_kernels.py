@@ -225,21 +225,25 @@ def tick(
     given: Array,
     next_belief: Array,
     next_past: Array,
-) -> float:
-    """Write belief and past after a tick; return its mean squared innovation, -1 if unusual.
+) -> tuple[float, int]:
+    """Write belief and past after a tick; return its mean squared innovation, and what was limited.
 
-    ``given`` (d,) is (action, observation) as it came. Unusual are missing or limited values and
-    beliefs of unusual size: then nothing written counts.
+    ``given`` (d,) is (action, observation) as it came. Limited were: 0 nothing, 1 an observation,
+    2 an action, 3 both. -1 stands for missing values and beliefs of unusual size: then nothing
+    written counts.
     """
     before, columns = past.shape
     observed = len(tensors.base)
     acted = columns - observed
     next_past[: before - 1] = past[1:]
     newest = next_past[before - 1]
+    limited = 0
     for i in range(columns):
         newest[i] = (given[i] - watch.mean[i]) / watch.deviation[i]
+        if not np.isfinite(newest[i]):
+            return 0.0, -1
         if not tensors.limits[0, i] <= newest[i] <= tensors.limits[1, i]:
-            return -1.0
+            limited |= 2 if i < acted else 1
     span = (reach + 1) * columns
     rows = next_past.reshape(-1)
     values = np.empty(span)
@@ -260,7 +264,7 @@ def tick(
     square = 0.0
     for i in range(len(next_belief)):
         square += next_belief[i] * next_belief[i]
-    return innovation if watch.shortest <= square <= watch.longest else -1.0
+    return innovation, limited if watch.shortest <= square <= watch.longest else -1
 
 
 @_compiled
@@ -286,7 +290,7 @@ def roll_out(
     values, features = np.empty(span), np.empty(len(predicted.constant))
     raw = np.empty((2, predicted.frequencies.shape[1]))
     raw_action = np.empty((2, action_waves.frequencies.shape[1]))
-    action = np.empty(len(action_waves.constant))
+    action, previous = np.empty(len(action_waves.constant)), np.empty(acted)
     read, expected = np.empty(tensors.read.shape[1]), np.empty(observed)
     for h in range(horizon):
         # phi^o of the tick before, and the direct term of this one.
@@ -295,7 +299,12 @@ def roll_out(
         evaluate(values, predicted, raw, features)
         if h:
             condition(read, features[observed:], observed, tensors, belief)
-        evaluate(values[span - acted :], action_waves, raw_action, action)
+        changed = h == 0
+        for i in range(span - acted, span):
+            changed = changed or values[i] != previous[i - span + acted]
+        if changed:  # often a command is held
+            previous[:] = values[span - acted :]
+            evaluate(previous, action_waves, raw_action, action)
         read_off(belief, action, tensors.read, read)
         expect(read, features, rows, stop, tensors.base, expected)
         for o in range(observed):

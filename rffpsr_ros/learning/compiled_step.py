@@ -77,17 +77,18 @@ class CompiledStep:
 
     def tick(
         self, belief: Array, past: Array, action: Array, observation: Array
-    ) -> tuple[Array, Array, float] | None:
-        """Return belief and past after a tick, and its mean squared innovation.
+    ) -> tuple[Array, Array, float, int] | None:
+        """Return belief and past after a tick, its mean squared innovation, and what was limited.
 
-        None if anything is unusual: missing, outside the limits, or a belief of unusual size.
+        Limited were: 0 nothing, 1 an observation, 2 an action, 3 both. None stands for ticks that
+        are not for compiled code: with missing values, or a belief of unusual size after them.
         """
         layout = self._layout
         given = np.empty(layout.columns)
         given[: layout.acted] = action
         given[layout.acted :] = observation
         after, following = np.empty_like(belief), np.empty_like(past)
-        innovation = tick(
+        innovation, limited = tick(
             self._recorded,
             self._tensors,
             self._watch,
@@ -98,7 +99,7 @@ class CompiledStep:
             after,
             following,
         )
-        return None if innovation < 0 else (after, following, innovation)
+        return None if limited < 0 else (after, following, innovation, limited)
 
     def roll_out(self, belief: Array, past: Array, plans: Array) -> Array:
         """Return forecasts (..., H, d_o) given standardised actions (..., H, d_a)."""

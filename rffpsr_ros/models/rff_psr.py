@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from rffpsr_ros.learning.compiled_step import CompiledStep
 
 
+_LIMITED = np.array([[0, i & 1, i >> 1, 0, 0, 0] for i in range(4)])
+"""What is added to a state's events, by what compiled code says was limited."""
+
+
 class RFFPSRState(NamedTuple):
     """The belief, and the recent past in standard units; a leading batch axis is allowed."""
 
@@ -98,11 +102,15 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
             usual = self._compiled.tick(state.belief, state.past, action, observation)
             if usual is not None:
-                belief, past, squared = usual
+                belief, past, squared, limited = usual
                 surprise = _running_mean(state.surprise, squared)
                 if surprise <= self.parts.guards.surprise:
-                    age, calm = state.age + 1, state.calm + 1
-                    return RFFPSRState(belief, past, age, calm, surprise, state.events)
+                    events = state.events
+                    if limited:
+                        events = events + _LIMITED[limited]
+                    return RFFPSRState(
+                        belief, past, state.age + 1, state.calm + 1, surprise, events
+                    )
         past, seen = self._with_tick(state.past, action, observation)
         belief, expected, unusual = self._step.advance(state.belief, past)
         error = seen - expected

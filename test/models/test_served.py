@@ -111,6 +111,18 @@ def test_the_prepared_step_is_the_method(
         np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * scale)
 
 
+def test_events_are_those_of_numpy(model: RFFPSRModel, run: Trajectory) -> None:
+    counted = []
+    for served in (model.served(compiled=False), model.served()):
+        state = served.initial_state()
+        for action, observation in zip(run.actions, run.observations, strict=True):
+            state = served.update(state, action, observation)
+        counted.append(state.events)
+    assert counted[0][1] > 0
+    assert counted[0][2] > 0
+    np.testing.assert_array_equal(*counted)
+
+
 def test_plans_side_by_side_are_plans_one_by_one(model: RFFPSRModel, run: Trajectory) -> None:
     plans = np.stack([run.actions[t : t + HORIZON] for t in range(5)])
     for served in (model.served(compiled=False), model.served()):
