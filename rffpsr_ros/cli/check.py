@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.cli.console import Progress, aligned, say, say_json, warn
+from rffpsr_ros.cli.known_policy import check_policy
 from rffpsr_ros.cli.learners import learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
@@ -47,6 +48,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the verdicts and the figures behind them."""
     configuration = load_configuration(arguments.config, arguments.set)
+    check_policy(configuration)
     learner_of("rff_psr", configuration.learning)  # a misspelt option is refused before reading
     if arguments.plot is not None:
         check_writable(arguments.plot)

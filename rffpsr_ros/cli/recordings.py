@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rffpsr_ros.cli.known_policy import apply_policy
 from rffpsr_ros.episodes.bag_files import find_bags
 from rffpsr_ros.episodes.bag_reader import iterate_trajectories
 from rffpsr_ros.episodes.read_report import ReadReport
@@ -77,6 +78,11 @@ def read_recordings(
     progress(stage, 1.0)
     if not trajectories:
         raise InputError(f"{_counted(len(bags), 'bag')} gave no segment of 2 ticks or more")
+    trajectories, column = apply_policy(trajectories, configuration)
+    if column is not None:
+        for bag in report.bags:
+            units = bag.action_units
+            bag.action_units = units[:column] + units[column + 1 :]
     return Recordings(trajectories, report)
 
 

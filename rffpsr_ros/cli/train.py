@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from rffpsr_ros.cli.band_training import measure_bands
 from rffpsr_ros.cli.check import warn_of_exploration
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
+from rffpsr_ros.cli.known_policy import check_policy, without_policy
 from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
@@ -121,7 +122,8 @@ def _prepared(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, Lear
     if arguments.split and arguments.validation:
         raise InputError("--split names a validation part and so does --validation; give one")
     configuration = load_configuration(arguments.config, settings)
-    check_keys(configuration.dataset, ("split",), "dataset")
+    check_keys(configuration.dataset, ("split", "policy"), "dataset")
+    check_policy(configuration)
     keys = [parse_setting(setting)[0] for setting in settings]
     explicit = [key.removeprefix(_LEARNING) for key in keys if key.startswith(_LEARNING)]
     return configuration, learner_of(arguments.model, configuration.learning, explicit)
@@ -175,7 +177,7 @@ def sign(
     bag = recordings.report.bags[0]
     model.signature = replace(
         model.signature,
-        channels=configuration.with_types(bag.topic_types).to_mapping(),
+        channels=without_policy(configuration).with_types(bag.topic_types).to_mapping(),
         observation_units=bag.observation_units,
         action_units=bag.action_units,
     )

@@ -97,6 +97,8 @@ class Trajectory:
         part = copy.copy(self)
         object.__setattr__(part, "observations", self.observations[start:stop])
         object.__setattr__(part, "actions", self.actions[start:stop])
+        if self.likelihood_ratios is not None:
+            object.__setattr__(part, "likelihood_ratios", self.likelihood_ratios[start:stop])
         return part
 
     def loaded(self) -> Trajectory:

@@ -18,6 +18,7 @@ from rffpsr_ros.learning.exploration import (
     action_freedom,
     conditioning,
 )
+from rffpsr_ros.learning.importance import Importance, importance
 from rffpsr_ros.learning.policy_test import PolicyTest, blindness_test
 from rffpsr_ros.learning.response_test import response_p_values
 from rffpsr_ros.learning.scaling import fit_scaling, standardise
@@ -67,6 +68,7 @@ class ExplorationCheck:
     constant_observations: tuple[str, ...]
     conditioning: Conditioning | None
     policy: PolicyTest | None
+    weighting: Importance | None  # of windows, where the policy is known
 
 
 def is_constant(low: float, high: float) -> bool:
@@ -111,6 +113,7 @@ def check_exploration(
         tuple(names[~moving]),
         measured.conditioning if measured else None,
         measured.policy if measured else None,
+        importance(trajectories, options.past, options.future),
     )
 
 

@@ -205,14 +205,19 @@ def _policy(check: ExplorationCheck) -> list[Finding]:
     told = " and ".join(
         f"{100 * channel.explained:.0f} % of '{channel.name}'" for channel in looking
     )
+    seen = (
+        f"actions follow past observations (p = {policy.p_value:.3f}; these explain {told} beyond"
+        " past actions)"
+    )
+    if check.weighting is not None:
+        return [Finding("note", "policy", f"{seen}; {check.weighting.describe()}")]
     return [
         Finding(
             "warning",
             "policy",
-            f"actions follow past observations (p = {policy.p_value:.3f}; these explain {told}"
-            " beyond past actions): a controller or a driver looked, or the action is itself"
-            " measured on the robot, and answers may be taken for causes; record commands that do"
-            " not look, or give the policy's probabilities (dataset.policy)",
+            f"{seen}: a controller or a driver looked, or the action is itself measured on the"
+            " robot, and answers may be taken for causes; record commands that do not look, or give"
+            " the policy's probabilities (dataset.policy)",
         )
     ]
 

@@ -5,7 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from rffpsr_ros.episodes.bag_recorder import BagWriter
+from rffpsr_ros.models.storage import load_model
 
 Run = Callable[..., Any]
 
@@ -56,3 +60,74 @@ def test_plot_is_drawn(run: Run, robot: Path, configuration: Path, here: Path) -
     pytest.importorskip("matplotlib")
     assert run("check", robot, "--config", configuration, "--plot", "p.png", "--quiet").code == 0
     assert (here / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def write_looking_robot(path: Path, workshop: Any) -> Path:
+    """A swing whose voltage is pulled towards its angle; the log-probability is on a topic."""
+    generator = np.random.default_rng(0)
+    with BagWriter(path, "mcap") as bag:
+        bag.add_topic("/encoder", workshop.encoder_type)
+        for topic in ("/motor", "/chance"):
+            bag.add_topic(topic, workshop.motor_type)
+        angle = speed = 0.0
+        for k in range(1500):
+            now = workshop.start_ns + k * workshop.tick_ns
+            error = generator.normal()
+            voltage = 4 * angle + error
+            for topic, value in (("/motor", voltage), ("/chance", -(error**2) / 2 - 0.919)):
+                bag.write(topic, now - 1_000_000, bag.message(workshop.motor_type, data=value))
+            bag.write("/encoder", now, workshop.encoder(bag, now, elbow=angle))
+            speed += 0.02 * (-30 * np.sin(angle) - 1.5 * speed + 6 * voltage)
+            angle += 0.02 * speed + 0.02 * generator.normal()
+    return path
+
+
+CHANCE = """\
+  inputs: [motor, chance]
+  chance: {topic: /chance, type: std_msgs/msg/Float64, fields: [data], units: [nat]}
+"""
+
+
+def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
+    run: Run, workshop: Any, here: Path
+) -> None:
+    write_looking_robot(here / "robot", workshop)
+    plain = workshop.configuration
+    (here / "plain.yaml").write_text(plain)
+    known = plain.replace("  inputs: [motor]\n", CHANCE)
+    known += "dataset: {policy: {log_probability: chance}}\n"
+    (here / "known.yaml").write_text(known)
+    told = run("check", "robot", "--config", "plain.yaml", "--quiet").out
+    assert "WARNING  actions follow past observations" in told
+    told = run("check", "robot", "--config", "known.yaml", "--quiet").out
+    assert "note     actions follow past observations" in told
+    assert "windows weighted by how likely a blind policy was" in told
+    words = ["--config", "known.yaml", "--out", "m", "--no-bands", *workshop.quick]
+    outcome = run("train", "robot", *words)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "note: windows weighted" in outcome.out
+    signature = load_model(here / "m").signature
+    assert signature.action_names == ("motor.data",)
+    assert signature.action_units == ("V",)
+    assert signature.channels is not None
+    assert signature.channels["action"]["inputs"] == ["motor"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("{log_probability: motr}", "it must be the name of a channel of the actions: motor"),
+        ("{log_probability: motor}", "the only action"),
+        ("{gain: [[1]]}", "did you mean 'gains'?"),
+        ("{gains: [[1]]}", "needs log_probability, or gains and deviation"),
+        ("{gains: [1], deviation: [1]}", "gains must hold 1 rows"),
+        ("{gains: [[1]], deviation: [0]}", "deviation must be greater than 0"),
+    ],
+)
+def test_a_wrong_policy_is_refused(
+    policy: str, words: str, run: Run, robot: Path, configuration: Path
+) -> None:
+    setting = ("--set", f"dataset.policy={policy}")
+    outcome = run("check", robot, "--config", configuration, "--quiet", *setting)
+    assert outcome.code == 2
+    assert words in outcome.err

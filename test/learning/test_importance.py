@@ -6,6 +6,7 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.importance import LIMIT, USEFUL, WeightedRecording, importance
+from rffpsr_ros.learning.known_policy import with_gaussian_policy, with_log_probability
 from rffpsr_ros.learning.scaling import fit_scaling
 from rffpsr_ros.learning.window_source import WindowSource
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
@@ -99,3 +100,36 @@ def test_only_differences_between_ratios_count() -> None:
 def test_wrong_ratios_are_refused() -> None:
     with pytest.raises(InputError, match="at least 0 for each of 3 ticks"):
         Trajectory(np.zeros(3), np.zeros(3), likelihood_ratios=[1.0, -1.0, 1.0])
+
+
+def test_a_log_probability_becomes_a_ratio_and_leaves_the_actions() -> None:
+    run = looking_run(20_000, 1)
+    chosen = np.log(0.5 / run.likelihood_ratios)  # type: ignore[operator]
+    recorded = Trajectory(run.observations, np.column_stack([chosen, run.actions]))
+    (found,) = with_log_probability([recorded], 0)
+    np.testing.assert_array_equal(found.actions, run.actions)
+    assert found.action_names == ("action[1]",)
+    # The blind policy is the actions' own distribution: half and half, nearly.
+    np.testing.assert_allclose(found.likelihood_ratios, run.likelihood_ratios, rtol=0.05)  # type: ignore[arg-type]
+
+
+def test_a_gaussian_policy_is_undone_by_its_ratios() -> None:
+    generator = np.random.default_rng(0)
+    seen, actions = np.zeros((50_000, 1)), np.zeros((50_000, 1))
+    for k in range(1, len(seen)):
+        actions[k] = 0.4 * seen[k - 1] + 0.1 + generator.normal()
+        seen[k] = generator.normal()
+    run = Trajectory(seen, actions)
+    (found,) = with_gaussian_policy([run], np.array([[0.4]]), np.array([0.1]), np.array([1.0]))
+    assert found.likelihood_ratios is not None
+    related = np.corrcoef(seen[:-1, 0], actions[1:, 0])[0, 1]
+    weighted = np.cov(seen[:-1, 0], actions[1:, 0], aweights=found.likelihood_ratios[1:])
+    assert related > 0.3
+    assert weighted[0, 1] / np.sqrt(weighted[0, 0] * weighted[1, 1]) == pytest.approx(0, abs=0.03)
+
+
+def test_ratios_go_with_their_ticks() -> None:
+    run = looking_run(50, 2)
+    part = run.slice(10, 30)
+    np.testing.assert_array_equal(part.likelihood_ratios, run.likelihood_ratios[10:30])  # type: ignore[index]
+    assert looking_run(50, 2, known=False).slice(10, 30).likelihood_ratios is None
