@@ -10,8 +10,8 @@ import numpy as np
 
 from rffpsr_ros.episodes.bag_reader import BagSampler
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
-from rffpsr_ros.evaluation.horizon_error import forecasts
 from rffpsr_ros.forecasting.replay import Replay
+from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.models.predictive_model import PredictiveModel
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from rffpsr_ros.cli.band_training import measure_bands
 from rffpsr_ros.cli.check import warn_of_exploration
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
+from rffpsr_ros.cli.cross_validation_table import CROSS_VALIDATION, cross_validation_table
 from rffpsr_ros.cli.known_policy import check_policy, without_policy
 from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
@@ -156,8 +157,11 @@ def _split_text(dataset: Mapping[str, Any]) -> str | None:
 def _validation_errors(
     model: PredictiveModel[Any], parts: Parts, kind: str, progress: Progress
 ) -> dict[str, HorizonErrors]:
-    """Return the errors of the model and the baselines on a validation part that was named."""
-    if not parts.validation:
+    """Return the errors of the model and the baselines on a validation part that was named.
+
+    A model that was chosen by cross-validation has learned from that part too.
+    """
+    if not parts.validation or CROSS_VALIDATION in model.record.metrics:
         return {}
     progress("validation", 0.0)
     contestants: dict[str, PredictiveModel[Any] | Learner] = {kind: model}
@@ -217,6 +221,7 @@ class _Summary(NamedTuple):
             "action_names": list(self.model.signature.action_names),
             "notes": list(self.model.record.notes),
             "validation": {name: errors_as_json(one) for name, one in self.errors.items()},
+            CROSS_VALIDATION: self.model.record.metrics.get(CROSS_VALIDATION, {}),
         }
 
     def lines(self) -> list[str]:
@@ -229,4 +234,8 @@ class _Summary(NamedTuple):
         if self.errors:
             lines += ["", "mean squared error on the validation part, summed over observations:"]
             lines += text_table(self.errors).splitlines()
+        tried = cross_validation_table(self.model.record)
+        if tried:
+            lines += ["", "mean squared error on parts held out in turn, summed over observations:"]
+            lines += tried
         return lines

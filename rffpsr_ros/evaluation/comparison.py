@@ -9,7 +9,8 @@ from typing import Any
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation.horizon_error import HorizonErrors, Range, horizon_errors
+from rffpsr_ros.evaluation.horizon_error import HorizonErrors, horizon_errors
+from rffpsr_ros.models.forecasts import Range
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation.horizon_error import HorizonErrors, forecasts
+from rffpsr_ros.evaluation.horizon_error import HorizonErrors
+from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
 if TYPE_CHECKING:

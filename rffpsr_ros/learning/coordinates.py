@@ -13,13 +13,14 @@ from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.filtering import Dynamics
 
 
-def whitening(second_moment: Array, floor: float) -> Array:
+def whitening(second_moment: Array, floor: float, ridge: float = 0.0) -> Array:
     """Return T (d, d) such that rows x T have nearly unit second moments.
 
-    Directions weaker than ``floor`` times the strongest (in variance) are not blown up further.
+    Directions weaker than ``floor`` times the strongest (in variance), or than ``ridge``, are not
+    blown up further.
     """
     eigenvalues, vectors = scipy.linalg.eigh(second_moment)
-    clipped = np.maximum(eigenvalues, 0) + floor * max(eigenvalues[-1], 1e-30)
+    clipped = np.maximum(eigenvalues, 0) + floor * max(eigenvalues[-1], 1e-30) + ridge
     return np.asarray(vectors / np.sqrt(clipped))
 
 

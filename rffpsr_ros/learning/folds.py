@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,19 +17,29 @@ class Fold(NamedTuple):
     held_out: list[Trajectory]
 
 
-def folds(trajectories: Sequence[Trajectory], count: int, shortest: int) -> list[Fold]:
-    """Return ``count`` folds of whole trajectories, or of consecutive parts of a few.
+def folds(
+    trajectories: Sequence[Trajectory],
+    count: int,
+    shortest: int,
+    whole_from: int | None = None,
+    rounds: int = 1,
+) -> list[Fold]:
+    """Return ``count`` folds of whole trajectories, or of parts of a few.
 
-    Of as many trajectories as folds or more, every ``count``-th goes into the same fold. Fewer
-    are cut into ``count`` parts each, where a part has at least ``shortest`` ticks; what lies
-    before and after the part held out are then two trajectories, so that nothing spans the gap.
+    Of ``whole_from`` trajectories (as many as folds) or more, every ``count``-th goes into the
+    same fold. Fewer are cut into ``count`` parts each, where a part has at least ``shortest``
+    ticks; what lies before and after the part held out are then two trajectories, so that nothing
+    spans the gap. A long trajectory is so cut up to ``rounds`` times in a row, which spreads a
+    fold over it.
 
     Raises
     ------
     InputError
         If there are too few trajectories and all of them are too short to be cut.
     """
-    if len(trajectories) >= count:
+    cut = max(map(len, trajectories), default=0) >= count * shortest
+    few = len(trajectories) < (whole_from or count)
+    if len(trajectories) >= count and not (few and cut):
         return [
             Fold(
                 [t for i, t in enumerate(trajectories) if i % count != fold],
@@ -36,28 +47,29 @@ def folds(trajectories: Sequence[Trajectory], count: int, shortest: int) -> list
             )
             for fold in range(count)
         ]
-    if max(map(len, trajectories), default=0) < count * shortest:
+    if not cut:
         raise InputError(
             f"{count} folds need {count} trajectories, or one of at least {count * shortest}"
             f" ticks to cut; there are {len(trajectories)}, the longest of"
             f" {max(map(len, trajectories), default=0)} ticks"
         )
-    return [_parts(trajectories, fold, count, shortest) for fold in range(count)]
+    return [_parts(trajectories, fold, count, shortest, rounds) for fold in range(count)]
 
 
-def _parts(trajectories: Sequence[Trajectory], fold: int, count: int, shortest: int) -> Fold:
-    """Hold out the same part of every trajectory that is long enough."""
+def _parts(
+    trajectories: Sequence[Trajectory], fold: int, count: int, shortest: int, rounds: int
+) -> Fold:
+    """Hold out the same parts of every trajectory that is long enough."""
     train, held_out = [], []
     for trajectory in trajectories:
-        ticks = len(trajectory)
-        if ticks < count * shortest:
-            train.append(trajectory)
-            continue
-        first, last = ticks * fold // count, ticks * (fold + 1) // count
-        held_out.append(trajectory.slice(first, last))
-        train += [
-            trajectory.slice(start, stop)
-            for start, stop in ((0, first), (last, ticks))
-            if stop > start
-        ]
+        pieces = count * min(rounds, len(trajectory) // (count * shortest))
+        edges = [len(trajectory) * piece // max(pieces, 1) for piece in range(pieces + 1)]
+        kept_from = 0
+        for first, last in list(itertools.pairwise(edges))[fold::count]:
+            if first > kept_from:
+                train.append(trajectory.slice(kept_from, first))
+            held_out.append(trajectory.slice(first, last))
+            kept_from = last
+        if kept_from < len(trajectory):
+            train.append(trajectory.slice(kept_from, len(trajectory)))
     return Fold(train, held_out)

@@ -85,7 +85,7 @@ class PredictorRegression(NamedTuple):
         weights = Weights(*self.dynamics, prediction, base.T, direct)
         coordinates = np.zeros((0, 0))
         if self.base_size:
-            coordinates = whitening(inner[ours, ours], WHITENING_FLOOR)
+            coordinates = whitening(inner[ours, ours], WHITENING_FLOOR, base_ridge)
         return InitialPredictor(self.frame, weights, coordinates, self.direct_coordinates)
 
 

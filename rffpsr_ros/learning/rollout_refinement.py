@@ -22,11 +22,8 @@ from rffpsr_ros.learning.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.scores import group_errors, robust_score
 from rffpsr_ros.learning.segments import Origins, Segments, origins, settled_origins
 
-JUDGED_ORIGINS = 1000
-"""Origins that a validation score looks at, about."""
-
-OUTPUT_STEP = 2.0
-"""Steps of what predicts are so many one-step errors, times the learning rate."""
+JUDGED_STEPS = 10_000
+"""Predictions that a validation score looks at, about."""
 
 LEAST_SCALE = 1e-3
 """No step's unit of a state tensor is smaller."""
@@ -34,8 +31,11 @@ LEAST_SCALE = 1e-3
 LEAST_RESIDUAL = 1e-5
 """Less than this, standardised, is not taken for an error that there is to correct."""
 
-PATIENCE = 0.25
-"""A try that has not improved by this fraction of its iterations will not; it is given up."""
+AVERAGING = 0.9
+"""Weight of the past in the running mean of iterates."""
+
+PATIENCE = 0.3
+"""What has not improved for this fraction of the iterations will not; a try ends there."""
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and the fraction done."""
@@ -43,15 +43,19 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class RefinementOptions:
-    """How to refine; see `RFFPSR` for the meaning to a user."""
+    """How to refine; see `RFFPSR` for the meaning to a user.
+
+    Steps of what predicts are ``output_step`` one-step errors, times the learning rate.
+    """
 
     horizon: int = 10
-    iterations: int = 400
+    iterations: int = 300
     learning_rate: float = 1e-2
     batch: int = 16
     stride: int = 4
     check_every: int = 20
     tries: int = 3
+    output_step: float = 2.0
 
 
 class Refined(NamedTuple):
@@ -75,7 +79,8 @@ class Refined(NamedTuple):
 
 def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
     """Return the settled origins that weights are judged from: of very many, only every n-th."""
-    stride = max(1, int(segments.target.any(axis=2).sum()) // JUDGED_ORIGINS)
+    count = max(1, JUDGED_STEPS // horizon)
+    stride = max(1, int(segments.target.any(axis=2).sum()) // count)
     return settled_origins(segments, horizon, past, stride)
 
 
@@ -94,26 +99,31 @@ def refine_rollout(
     options: RefinementOptions,
     generator: np.random.Generator,
     progress: Progress | None = None,
+    reference: InitialPredictor | None = None,
 ) -> Refined:
     """Return the weights refined on ``train`` that did best on ``validation``.
 
     The first try begins at the first start with the full learning rate. Where it finds nothing
     better than the best start, the next one begins at the next start with half the rate. Steps
-    are scaled alike in every try.
+    are scaled alike in every try. Coordinates, and what counts how much, are those of
+    ``reference``, by default the first start.
     """
-    frame = starts[0].frame.astype(np.float32)
+    reference = reference or starts[0]
+    frame = reference.frame.astype(np.float32)
     task = Task(
         frame,
         train.astype(np.float32),
         validation.astype(np.float32),
-        loss_weights(starts[0], train, options.horizon),
-        Coordinates(starts[0]),
+        loss_weights(reference, train, options.horizon),
+        Coordinates(reference),
         options,
     )
     scores = [task.score(start.weights) for start in starts]
     lowest = int(np.argmin(scores))
     best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
-    scales = step_scales(task.coordinates.inward(starts[0].weights), task.weighing.residual)
+    scales = step_scales(
+        task.coordinates.inward(starts[0].weights), options.output_step * task.weighing.residual
+    )
     rate = options.learning_rate
     for attempt in range(options.tries):
         start = starts[min(attempt, len(starts) - 1)]
@@ -163,36 +173,47 @@ def _descend(
     best: Refined,
     progress: Progress | None,
 ) -> Refined:
-    """Run one schedule; return the best weights seen, or ``best`` if nothing beat it."""
+    """Run one schedule; return the best weights seen, or ``best`` if nothing beat it.
+
+    What is judged is a running mean of the iterates, which minibatches do not shake.
+    """
     point, options = task.coordinates.inward(start), task.options
+    average = point
     for iteration in range(1, options.iterations + 1):
         loss, gradient = task.gradient(point, generator)
         if not np.isfinite(loss):
             break
         point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
+        average = _towards(point, average, min(AVERAGING, iteration / (iteration + 10)))
         if iteration % options.check_every and iteration < options.iterations:
             continue
-        weights = task.coordinates.outward(point)
+        weights = task.coordinates.outward(average)
         score = task.score(weights)
         if score < best.score:
             best = Refined(weights, score, best.initial_score, iteration, rate)
         if progress is not None:
             progress("refinement", iteration / options.iterations)
-        if not best.iterations and iteration > PATIENCE * options.iterations:
+        if iteration - best.iterations > PATIENCE * options.iterations:
             break
     return best
 
 
-def step_scales(point: list[Array], residual: Array) -> list[Array]:
+def _towards(point: list[Array], average: list[Array], kept: float) -> list[Array]:
+    """Return the running mean after one more iterate."""
+    return [kept * old + (1 - kept) * new for old, new in zip(average, point, strict=True)]
+
+
+def step_scales(point: list[Array], unit: Array) -> list[Array]:
     """Return the unit of length of a step for each of the arrays that the optimiser moves.
 
-    What predicts, in coordinates in which its inputs are white, moves in units of the one-step
-    error (d_o,) that there is to correct: the weights themselves, of a signal that is nearly its
-    own last value, may be a thousand times that. State tensors move in units of their own size.
+    What predicts, in coordinates in which its inputs are white, moves in a ``unit`` (d_o,) that
+    comes from the one-step error that there is to correct: the weights themselves, of a signal
+    that is nearly its own last value, may be a thousand times that. State tensors move in units
+    of their own size.
     """
     weights = Weights(*point)
     sizes = [max(float(np.sqrt(np.mean(part**2))), LEAST_SCALE) for part in weights[:3]]
-    outputs = OUTPUT_STEP * np.maximum(residual, LEAST_RESIDUAL)[None]
+    outputs = np.maximum(unit, LEAST_RESIDUAL)[None]
     return [*(np.array(size) for size in sizes), *([outputs] * 3)]
 
 

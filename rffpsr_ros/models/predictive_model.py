@@ -149,5 +149,13 @@ class Learner(Protocol):
 
 def stack_states(states: Sequence[StateT]) -> StateT:
     """Return a batch of states as one state whose arrays have a leading axis."""
-    make = type(states[0])._make  # type: ignore[attr-defined]
-    return make(np.stack(parts) for parts in zip(*states, strict=True))  # type: ignore[no-any-return]
+    return _stacked(states)  # type: ignore[no-any-return]
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    """Stack arrays; of tuples of arrays, their entries."""
+    first = parts[0]
+    if not isinstance(first, tuple):
+        return np.stack(parts)
+    entries = [_stacked(entry) for entry in zip(*parts, strict=True)]
+    return first._make(entries) if hasattr(first, "_make") else tuple(entries)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.preparation import Prepared, Recordings
 from rffpsr_ros.learning.rollout_loss import rollout_errors
 from rffpsr_ros.learning.rollout_refinement import (
+    Refined,
     RefinementOptions,
     judged_origins,
     refine_rollout,
@@ -48,6 +50,14 @@ JUDGED_SEGMENTS = 64
 
 STATE_BLOW_UP = 1e3
 """Before the training states' size is known, they are held within so many times |Q_0|."""
+
+GENTLE: Mapping[str, Any] = {"output_step": 0.5, "tries": 1}
+GENTLE_RATE = 0.3
+"""How refinement from the regularised start differs: where there is much noise, gentle steps
+find what generalises before they find the rest."""
+
+LATER_RATE = 0.3
+"""The second stage's learning rate, relative to the first one's."""
 
 Progress = Callable[[str, float], None]
 
@@ -111,12 +121,7 @@ def _learn(
     starts, choices = _starts(prepared, frame, dynamics, options, generator)
     frame, weights = starts[-1].frame, starts[-1].weights
     if options.refinement == "rollout":
-        refinement = RefinementOptions(
-            options.horizon or options.future, options.iterations, options.learning_rate
-        )
-        train = _segments(prepared.train, frame, options)
-        validation = _judged_segments(prepared.validation, frame, options)
-        refined = refine_rollout(starts, train, validation, refinement, generator, progress)
+        refined = _refine_in_stages(prepared, starts, options, generator, progress)
         weights, notes = refined.weights, refined.notes()
     notes |= choices
     if options.forecast != "window":
@@ -125,6 +130,42 @@ def _learn(
     # The head that gradient descent found is regressed anew on the final states, as the authors do.
     head = _head(prepared, stages, frame, weights, options)
     return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
+
+
+def _refine_in_stages(
+    prepared: Prepared,
+    starts: Sequence[InitialPredictor],
+    options: RFFPSROptions,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> Refined:
+    """Refine by rolling out; a horizon longer than ``future`` after that one, and more gently.
+
+    Rolled out far from where regression left it, a predictor mostly diverges, and the gradient
+    says nothing.
+    """
+    gentle = options.refine_from == "regularised"
+    starts = starts[-1:] if gentle else starts
+    frame, reference = starts[0].frame, starts[0]
+    horizon = options.horizon or options.future
+    train = _segments(prepared.train, frame, options)
+    validation = _judged_segments(prepared.validation, frame, options)
+    stage = RefinementOptions(
+        min(horizon, options.future), options.iterations, options.learning_rate
+    )
+    if gentle:
+        stage = replace(stage, **GENTLE, learning_rate=GENTLE_RATE * options.learning_rate)
+    refined = refine_rollout(starts, train, validation, stage, generator, progress)
+    if horizon <= options.future:
+        return refined
+    stage = replace(
+        stage,
+        horizon=horizon,
+        learning_rate=LATER_RATE * stage.learning_rate,
+        stride=max(stage.stride, horizon // 4),
+    )
+    later = [reference._replace(weights=refined.weights)]
+    return refine_rollout(later, train, validation, stage, generator, progress, reference)
 
 
 def two_stage_options(prepared: Prepared, options: RFFPSROptions) -> TwoStageOptions:
@@ -175,7 +216,7 @@ def _starts(
 def _segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
     """Return recordings as segments for rolling out."""
     horizon = options.horizon or options.future
-    length = max(SEGMENT + options.past, horizon + 1)
+    length = options.past + max(SEGMENT, 2 * horizon)
     return cut_segments(part.filled, part.seen, frame, length, options.past, horizon)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,13 @@ from rffpsr_ros.learning.preparation import check_survey, prepare
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.learning.window_source import Standardised, WindowSource
 from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.models.mixture import MixtureModel
+from rffpsr_ros.models.mixture_fit import (
+    Progress,
+    cross_validation_folds,
+    fit_mixture,
+    needed_windows,
+)
 from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
@@ -100,20 +107,45 @@ class RFFPSR:
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
-        progress: Callable[[str, float], None] | None = None,
+        progress: Progress | None = None,
         client: Any = None,
-    ) -> RFFPSRModel:
-        """Return the model learned from ``train``; ``validation`` judges refinement only.
+    ) -> RFFPSRModel | MixtureModel:
+        """Return the model learned from ``train`` and ``validation``.
 
-        Without validation recordings whole trajectories, or the ends of a few, are held out.
-        ``progress`` is called with each stage's name and the fraction of it that is done.
-        With the ``client`` of a Dask cluster the cluster does what grows with the data.
+        With more than one fold all recordings are held out in turn, the validation ones too, and
+        the result is a mixture; recordings too few or too short for that give a single model, as
+        `fit_one` does. ``progress`` is called with each stage's name and the fraction of it that
+        is done. With the ``client`` of a Dask cluster the cluster does what grows with the data.
 
         Raises
         ------
         InputError
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
+        """
+        together = [*train, *(validation or ())]
+        if self.options.models(sum(map(len, together))) > 1:
+            shared_signature(train, validation)
+            parts = cross_validation_folds(together, self.options)
+            if parts:
+                return fit_mixture(together, parts, self.options, _member, progress or _ignore)
+        return self.fit_one(train, validation, progress, client)
+
+    def fit_one(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Progress | None = None,
+        client: Any = None,
+    ) -> RFFPSRModel:
+        """Return one model learned from ``train``; ``validation`` judges refinement only.
+
+        Without validation recordings whole trajectories, or the ends of a few, are held out.
+
+        Raises
+        ------
+        InputError
+            As `fit`.
         """
         options, report = self.options, progress or _ignore
         workers: Workers = THIS_PROCESS if client is None else Cluster(client)
@@ -124,7 +156,7 @@ class RFFPSR:
             notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
         report("looking over the recordings", 0.0)
         found = survey(train, options.past, options.future, workers)
-        check_survey(found, train[0], options.past, options.future, 2 * (options.rank + 1))
+        check_survey(found, train[0], options.past, options.future, needed_windows(options))
         generator = np.random.default_rng([options.seed, _EXCERPT_STREAM])
         learned_from, judged_by = (excerpt(p, generator, workers) for p in (train, validation))
         if (ticks := sum(map(len, train))) > EXCERPT:
@@ -142,6 +174,16 @@ class RFFPSR:
             parts, metrics = learn_parts(prepared, windows, options, report, weighted)
         record = TrainingRecord(asdict(options), metrics, tuple(notes))
         return RFFPSRModel(signature, record, parts)
+
+
+def _member(
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory],
+    options: RFFPSROptions,
+    progress: Progress,
+) -> RFFPSRModel:
+    """Return one member of a mixture."""
+    return RFFPSR(**vars(options)).fit_one(train, validation, progress)
 
 
 def _ignore(stage: str, fraction: float) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_type_hints
 
+from rffpsr_ros.learning.excerpt import EXCERPT
 from rffpsr_ros.learning.stage_one import ConditioningForm
 from rffpsr_ros.learning.two_stage import StageOneMethod
 from rffpsr_ros.models.option_checks import check_type, require
 
 Refinement = Literal["rollout", "window", "none"]
 Forecast = Literal["rollout", "window"]
+RefineFrom = Literal["both", "light", "regularised"]
 
 
 MOST = 1_000_000
 """No count is larger: more would be a slip, and would fill any memory."""
+
+DEFAULT_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,10 @@ class RFFPSROptions:
         Ticks that rolled-out refinement looks ahead; None: ``future``.
     iterations, learning_rate
         Steps of rolled-out refinement, and the first one's relative size.
+    refine_from
+        ``light``: rolled-out refinement starts from lightly regularised regressions and takes full
+        steps; ``regularised``: from those whose ridges did best, with gentle steps; ``both``: what
+        does better on the first fold, or ``light`` where there is a single model.
     rounds, step
         The same for the paper's refinement.
     base_past
@@ -61,6 +69,11 @@ class RFFPSROptions:
         Ticks of history and random frequencies of the direct term; 0: none.
     margin
         How far beyond the range seen in training features are trusted, as a fraction of it.
+    folds
+        Models learned, each with another part of the recordings held out; their mean, blended with
+        linear models by their errors on held-out parts, forecasts. 1: a single model, which
+        validation recordings only steer. None: 3 where refinement is by rolling out, and the
+        recordings are not so long that what is held out of them hardly matters; else 1.
     seed
         The seed of all randomness.
     """
@@ -81,14 +94,16 @@ class RFFPSROptions:
     refinement: Refinement = "rollout"
     forecast: Forecast = "rollout"
     horizon: int | None = None
-    iterations: int = 400
+    iterations: int = 300
     learning_rate: float = 1e-2
+    refine_from: RefineFrom = "both"
     rounds: int = 100
     step: float = 1e-2
     base_past: int = 20
     direct_past: int = 4
     direct_features: int = 100
     margin: float = 0.1
+    folds: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -110,6 +125,12 @@ class RFFPSROptions:
             require(name, getattr(self, name), lambda v: v > 0, "greater than 0")
         require("tolerance", self.tolerance, lambda v: v < 1, "less than 1")
 
+    def models(self, ticks: int) -> int:
+        """Return how many models are learned from recordings of so many ticks."""
+        if self.folds is not None:
+            return self.folds
+        return DEFAULT_FOLDS if self.refinement == "rollout" and ticks <= EXCERPT else 1
+
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of all options."""
@@ -118,7 +139,7 @@ class RFFPSROptions:
 
 _AT_LEAST_ONE = (
     "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
-    "horizon", "iterations", "rounds",
+    "horizon", "iterations", "rounds", "folds",
 )  # fmt: skip
 _AT_LEAST_ZERO = ("base_past", "direct_past", "direct_features", "margin", "tolerance", "seed")
 _POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")

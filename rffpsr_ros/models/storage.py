@@ -34,6 +34,7 @@ FORMAT_VERSION = 1
 
 KINDS: Mapping[str, str] = {
     "rff_psr": "rffpsr_ros.models.rff_psr:RFFPSRModel",
+    "mixture": "rffpsr_ros.models.mixture:MixtureModel",
     "compressed": "rffpsr_ros.models.compressed:CompressedModel",
     "io_hmm": "rffpsr_ros.models.io_hmm:IOHMMModel",
     "kalman": "rffpsr_ros.models.kalman:KalmanModel",

@@ -11,7 +11,7 @@ import pytest
 from rosbags.highlevel import AnyReader
 
 from rffpsr_ros import load_model, read_bags
-from rffpsr_ros.evaluation.horizon_error import forecasts
+from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.signals import load_channels
 
 Run = Callable[..., Any]

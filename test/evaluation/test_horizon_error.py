@@ -10,9 +10,10 @@ import pytest
 from benchmarks.datasets import synth
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation import horizon_error
-from rffpsr_ros.evaluation.horizon_error import forecasts, horizon_errors, observation_range
+from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
+from rffpsr_ros.models import forecasts as models_forecasts
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.predictive_model import PredictiveModel
@@ -50,7 +51,7 @@ def plainly(
 
 @pytest.mark.parametrize("chunk", [1, 7, 1024])
 def test_errors_are_those_of_a_plain_loop(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(horizon_error, "_CHUNK", chunk)
+    monkeypatch.setattr(models_forecasts, "_CHUNK", chunk)
     test = runs()
     model = LinearARX(past=2, future=2, ridge=1e-2).fit(test)
     errors = horizon_errors(model, test, horizon=4, start=5)

@@ -39,7 +39,7 @@ Fed = tuple[str, int, float]
 @pytest.fixture(scope="module")
 def model() -> RFFPSRModel:
     runs = [run(seed, 100) for seed in range(3)]
-    model = RFFPSR(iterations=2, features=20, past=6, future=HORIZON, base_past=6).fit(runs)
+    model = RFFPSR(iterations=2, features=20, past=6, future=HORIZON, base_past=6).fit_one(runs)
     model.signature = replace(Signature.of(runs[0]), channels=CHANNELS.to_mapping())
     return model
 

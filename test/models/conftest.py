@@ -24,7 +24,7 @@ def synthetic_runs(count: int, ticks: int, seed: int) -> list[Trajectory]:
 @pytest.fixture(scope="session")
 def synthetic_model() -> RFFPSRModel:
     """Return a model with every part, refined briefly."""
-    return RFFPSR(iterations=120).fit(synthetic_runs(10, 100, 0), synthetic_runs(3, 100, 1))
+    return RFFPSR(iterations=120).fit_one(synthetic_runs(10, 100, 0), synthetic_runs(3, 100, 1))
 
 
 @pytest.fixture(scope="session")

@@ -123,7 +123,7 @@ def test_the_model_file_holds_the_whole_model(
 
 
 def test_missing_observations_are_stood_in_for_per_channel() -> None:
-    model = RFFPSR(**QUICK).fit(two_channel_runs())
+    model = RFFPSR(**QUICK).fit_one(two_channel_runs())
     run = two_channel_runs(1, seed=9)[0]
     state = follow(model, run, 40)
     expected = model.predict(state, run.actions[40:41])[0]
@@ -136,7 +136,7 @@ def test_missing_observations_are_stood_in_for_per_channel() -> None:
 
 
 def test_a_purely_two_stage_model_stands_in_with_expected_features() -> None:
-    model = RFFPSR(features=20, refinement="none", base_past=0, direct_past=0).fit(
+    model = RFFPSR(features=20, refinement="none", base_past=0, direct_past=0).fit_one(
         two_channel_runs()
     )
     run = two_channel_runs(1, seed=9)[0]
@@ -165,7 +165,7 @@ def test_training_takes_unequal_runs_and_gaps(gap: float) -> None:
         observations = run.observations.copy()
         observations[draw.uniform(size=observations.shape) < gap / 20] = np.nan
         runs.append(Trajectory(observations, run.actions, run.period))
-    model = RFFPSR(**QUICK).fit(runs)
+    model = RFFPSR(**QUICK).fit_one(runs)
     assert np.isfinite(model.record.metrics["validation_mse"]).all()
 
 
@@ -174,7 +174,7 @@ def test_one_seed_one_model_whatever_the_process() -> None:
         "import hashlib, sys; sys.path.insert(0, 'test/models')\n"
         "from test_rff_psr import QUICK, two_channel_runs\n"
         "from rffpsr_ros.models.rff_psr_learner import RFFPSR\n"
-        "RFFPSR(**QUICK, seed=3).fit(two_channel_runs()).save(sys.argv[1])\n"
+        "RFFPSR(**QUICK, seed=3).fit_one(two_channel_runs()).save(sys.argv[1])\n"
     )
     root = Path(__file__).resolve().parents[2]
     digests = set()
@@ -192,7 +192,7 @@ def test_one_seed_one_model_whatever_the_process() -> None:
 
 def test_another_seed_is_another_model() -> None:
     runs = two_channel_runs()
-    first, second = (RFFPSR(**QUICK, seed=seed).fit(runs) for seed in (0, 1))
+    first, second = (RFFPSR(**QUICK, seed=seed).fit_one(runs) for seed in (0, 1))
     assert not np.array_equal(
         first.parts.frame.action.frequencies, second.parts.frame.action.frequencies
     )
@@ -202,7 +202,7 @@ def test_validation_recordings_do_not_enter_the_weights_before_refinement() -> N
     runs = two_channel_runs(8)
     other = two_channel_runs(3, seed=5)
     plain = {**QUICK, "refinement": "none"}
-    first, second = (RFFPSR(**plain).fit(runs, held) for held in (runs[:1], other))
+    first, second = (RFFPSR(**plain).fit_one(runs, held) for held in (runs[:1], other))
     np.testing.assert_array_equal(first.parts.weights.extended, second.parts.weights.extended)
 
 
@@ -237,7 +237,7 @@ def test_refinement_lowers_the_validation_score() -> None:
             base_past=0,
             direct_past=0,
         )
-        notes = learner.fit(two_channel_runs(8)).record.metrics["refinement"]
+        notes = learner.fit_one(two_channel_runs(8)).record.metrics["refinement"]
         before, after = list(notes.values())[:2]
         assert after < before
 

@@ -1,0 +1,56 @@
+"""A model's forecasts along a recording: from every tick, given the actions that then came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.models.predictive_model import PredictiveModel, stack_states
+
+_CHUNK = 1024
+"""Origins whose states and forecasts are in memory at once."""
+
+Range = tuple[Array, Array]
+"""Lowest and highest value (d_o,) of each observation."""
+
+
+def forecasts(
+    model: PredictiveModel[Any],
+    trajectory: Trajectory,
+    horizon: int,
+    start: int = 0,
+    clip: Range | None = None,
+) -> Iterator[tuple[int, Array]]:
+    """Yield (first origin, forecasts (origins, horizon, d_o)) in chunks of consecutive origins.
+
+    Row t of all chunks together is the forecast of ticks t to t + horizon - 1 made before tick t.
+    The last origin is the last whose every target the trajectory holds.
+    """
+    state = model.initial_state()
+    origins = len(trajectory) - horizon + 1
+    states: list[Any] = []
+    for tick in range(origins):
+        if tick >= start:
+            states.append(state)
+        if states and (len(states) == _CHUNK or tick == origins - 1):
+            first = tick - len(states) + 1
+            plans = sliding_window_view(
+                trajectory.actions[first : tick + horizon], horizon, axis=0
+            ).swapaxes(1, 2)
+            forecast = model.predict(stack_states(states), plans)
+            yield first, forecast if clip is None else np.clip(forecast, *clip)
+            states = []
+        state = model.update(state, trajectory.actions[tick], trajectory.observations[tick])
+
+
+def targets_by_origin(trajectory: Trajectory, horizon: int, start: int) -> Array:
+    """Return what each origin is scored on, (origins, horizon, d_o)."""
+    observations = trajectory.observations[start:]
+    if len(observations) < horizon:
+        return np.empty((0, horizon, observations.shape[1]))
+    windows: Array = sliding_window_view(observations, horizon, axis=0).swapaxes(1, 2)
+    return windows

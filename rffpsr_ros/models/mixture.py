@@ -1,0 +1,137 @@
+"""A mixture: several models of one system, whose forecasts are added up with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.models.guards import Events
+from rffpsr_ros.models.predictive_model import (
+    Array,
+    PredictiveModel,
+    Signature,
+    TrainingRecord,
+)
+
+
+class MixtureState(NamedTuple):
+    """The members' states, in their order."""
+
+    members: tuple[Any, ...]
+
+
+class MixtureModel(PredictiveModel[MixtureState]):
+    """A weighted sum of the members' forecasts, by horizon and observation.
+
+    Every member follows what happens by itself. Beyond the horizons for which there are weights
+    those of the last one hold.
+
+    Attributes
+    ----------
+    members
+        Models with the same signature.
+    weights
+        (H, d_o, members), not negative, adding up to 1 over members.
+    """
+
+    kind: ClassVar[str] = "mixture"
+
+    def __init__(
+        self,
+        signature: Signature,
+        record: TrainingRecord,
+        members: Sequence[PredictiveModel[Any]],
+        weights: Array,
+    ) -> None:
+        """Take the members and their weights."""
+        self.signature = signature
+        self.record = record
+        self.members = tuple(members)
+        self.weights = weights
+
+    @property
+    def history_length(self) -> int:
+        """Ticks after which any member knows better than its initial state."""
+        return max(member.history_length for member in self.members)
+
+    def initial_state(self) -> MixtureState:
+        """Return the members' initial states."""
+        return MixtureState(tuple(member.initial_state() for member in self.members))
+
+    def state_from_history(self, observations: Array, actions: Array) -> MixtureState:
+        """Return the members' states after a history (T, d_o), (T, d_a)."""
+        return MixtureState(
+            tuple(member.state_from_history(observations, actions) for member in self.members)
+        )
+
+    def update(self, state: MixtureState, action: Array, observation: Array) -> MixtureState:
+        """Return the members' states after an action (d_a,) and an observation (d_o,)."""
+        return MixtureState(
+            tuple(
+                member.update(of_member, action, observation)
+                for member, of_member in zip(self.members, state.members, strict=True)
+            )
+        )
+
+    def predict(self, state: MixtureState, actions: Array) -> Array:
+        """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
+        horizon = actions.shape[-2]
+        last = np.minimum(np.arange(horizon), len(self.weights) - 1)
+        weights = self.weights[last]
+        blended: Array = np.zeros(())
+        for place, (member, of_member) in enumerate(zip(self.members, state.members, strict=True)):
+            share = weights[..., place]
+            if not share.any():
+                continue  # nor could its overflow reach the sum
+            blended = blended + share * member.predict(of_member, actions)
+        return blended
+
+    def events(self, state: MixtureState) -> Events:
+        """Return what happened to the beliefs, counted by kind: of the member with the most."""
+        counts = [
+            member.events(of_member)
+            for member, of_member in zip(self.members, state.members, strict=True)
+            if hasattr(member, "events")
+        ]
+        if not counts:
+            return Events.none()
+        return Events(*(np.max(kind, axis=0) for kind in zip(*counts, strict=True)))
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return the weights, and the members under names of their own."""
+        headers: list[dict[str, Any]] = []
+        arrays = {"weights": self.weights}
+        for place, member in enumerate(self.members):
+            header, own = member.to_arrays()
+            headers.append({"kind": member.kind, "model": header})
+            arrays |= {f"{_prefix(place)}{name}": array for name, array in own.items()}
+        return {"members": headers}, arrays
+
+    @classmethod
+    def from_arrays(
+        cls,
+        signature: Signature,
+        record: TrainingRecord,
+        header: dict[str, Any],
+        arrays: dict[str, Array],
+    ) -> MixtureModel:
+        """Rebuild a model from what `to_arrays` returned."""
+        from rffpsr_ros.models.storage import model_class
+
+        members = []
+        for place, member in enumerate(header["members"]):
+            prefix = _prefix(place)
+            own = {
+                name.removeprefix(prefix): array
+                for name, array in arrays.items()
+                if name.startswith(prefix)
+            }
+            kind = model_class(member["kind"])
+            members.append(kind.from_arrays(signature, record, member["model"], own))
+        return cls(signature, record, members, arrays["weights"])
+
+
+def _prefix(place: int) -> str:
+    return f"member_{place}_"

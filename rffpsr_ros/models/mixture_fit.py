@@ -1,0 +1,289 @@
+"""The default recipe: models learned on folds, and blended with linear ones by what they missed.
+
+Each of a few RFF-PSR models learns with another part of the recordings held out, which tells it
+when to stop; together they have learned from everything. On the held-out parts they compete with
+linear models that have not seen these parts either. The errors there decide, horizon by horizon,
+how the forecasts are added up.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.blending import blend_weights, error_products
+from rffpsr_ros.learning.folds import Fold, folds
+from rffpsr_ros.learning.preparation import check_survey
+from rffpsr_ros.learning.scores import robust_score
+from rffpsr_ros.learning.survey import survey
+from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
+from rffpsr_ros.models.kalman_learner import Kalman
+from rffpsr_ros.models.mixture import MixtureModel
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, TrainingRecord
+from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.rff_psr_options import RefineFrom, RFFPSROptions
+from rffpsr_ros.models.training_set import training_signature
+
+WHOLE_FROM = 9
+"""From so many recordings on, whole ones are held out; fewer are cut, if they are long enough."""
+
+ROUNDS = 4
+"""A long recording is cut so many times in a row, so that each part is like the rest."""
+
+JUDGED_TICKS = 200
+"""Held-out recordings are judged in blocks of so many ticks, each a group of its own."""
+
+JUDGED_BLOCKS = 24
+"""Blocks of a fold that are judged, at the most."""
+
+WAYS: tuple[RefineFrom, ...] = ("light", "regularised")
+"""How refinement is tried on the first fold."""
+
+CLEARLY = 0.9
+"""Full steps from a light start must do so much better than gentle ones, which are safer where a
+model is used otherwise than it was taught."""
+
+LEAST_SHARE = 0.02
+"""A member that nowhere has a larger share is left out: it would cost more than it gives."""
+
+Progress = Callable[[str, float], None]
+FitOne = Callable[
+    [Sequence[Trajectory], Sequence[Trajectory], RFFPSROptions, Progress], RFFPSRModel
+]
+
+
+class Candidate(NamedTuple):
+    """Models of one kind that share a weight, and their errors on parts they have not seen."""
+
+    name: str
+    members: Sequence[PredictiveModel[Any]]
+    errors: Sequence[Array]  # a group each (n, H, d_o)
+
+
+def needed_windows(options: RFFPSROptions) -> int:
+    """Return how many complete windows a model needs to learn from."""
+    return 2 * (options.rank + 1)
+
+
+def cross_validation_folds(
+    trajectories: Sequence[Trajectory], options: RFFPSROptions
+) -> list[Fold]:
+    """Return the folds; none if recordings are too few or too short to do without a part."""
+    shortest = 2 * (options.past + options.future + 1)
+    past, future = options.past, options.future
+    check_survey(survey(trajectories, past, future), trajectories[0], past, future, 0)
+    count = options.models(sum(map(len, trajectories)))
+    try:
+        parts = folds(trajectories, count, shortest, WHOLE_FROM, ROUNDS)
+        for part in parts:
+            learn_from, judge_by = (survey(t, past, future) for t in part)
+            check_survey(learn_from, trajectories[0], past, future, needed_windows(options))
+            check_survey(judge_by, trajectories[0], past, future, 1)
+    except InputError:
+        return []
+    return parts
+
+
+def fit_mixture(
+    trajectories: Sequence[Trajectory],
+    parts: Sequence[Fold],
+    options: RFFPSROptions,
+    fit_one: FitOne,
+    progress: Progress,
+) -> MixtureModel:
+    """Return the blend of the models learned on folds and of linear ones."""
+    horizon = options.horizon or options.future
+    judged = [_blocks(part.held_out) for part in parts]
+
+    def fitted(number: int, options: RFFPSROptions) -> RFFPSRModel:
+        def of_fold(stage: str, fraction: float) -> None:
+            progress(f"model {number + 1} of {len(parts)}, {stage}", fraction)
+
+        seeded = replace(options, seed=options.seed + number)
+        return fit_one(*parts[number], seeded, of_fold)
+
+    first, tried = _first(fitted, options)
+    chosen = replace(options, refine_from=first.record.options["refine_from"])
+    learned = [first, *(fitted(number, chosen) for number in range(1, len(parts)))]
+    own = [
+        errors
+        for model, blocks in zip(learned, judged, strict=True)
+        for errors in _errors(model, blocks, options.past, horizon)
+    ]
+    candidates = [Candidate("rff_psr", learned, own)]
+    progress("linear models", 0.0)
+    for name, learner in _linear_learners(options, horizon).items():
+        errors = _linear_errors(learner, parts, judged, options.past, horizon)
+        if errors:
+            candidates.append(Candidate(name, [learner.fit(trajectories)], errors))
+    return _blend(candidates, chosen, trajectories, tried)
+
+
+def _first(
+    fitted: Callable[[int, RFFPSROptions], RFFPSRModel], options: RFFPSROptions
+) -> tuple[RFFPSRModel, dict[str, float]]:
+    """Return the first fold's model, refined the way that does better there, and what was tried."""
+    if options.refinement != "rollout" or options.refine_from != "both":
+        return fitted(0, options), {}
+    models = {way: fitted(0, replace(options, refine_from=way)) for way in WAYS}
+    tried: dict[str, float] = {
+        way: model.record.metrics["refinement"]["score_after"] for way, model in models.items()
+    }
+    clear = tried["light"] < CLEARLY * tried["regularised"]
+    return models["light" if clear else "regularised"], tried
+
+
+def _linear_learners(options: RFFPSROptions, horizon: int) -> Mapping[str, Learner]:
+    """Return the linear contestants; none where the model itself is to go without a linear base."""
+    if not options.base_past:
+        return {}
+    past = options.base_past
+    return {"linear_arx": LinearARX(past, horizon), "kalman": Kalman(past, horizon)}
+
+
+def _linear_errors(
+    learner: Learner,
+    parts: Sequence[Fold],
+    judged: Sequence[Sequence[Trajectory]],
+    past: int,
+    horizon: int,
+) -> list[Array]:
+    """Return the errors on parts held out; none if the learner cannot do with the recordings."""
+    errors = []
+    try:
+        for part, blocks in zip(parts, judged, strict=True):
+            errors += _errors(learner.fit(part.train), blocks, past, horizon)
+    except InputError:
+        return []
+    return errors
+
+
+def _blend(
+    candidates: Sequence[Candidate],
+    options: RFFPSROptions,
+    trajectories: Sequence[Trajectory],
+    tried_ways: Mapping[str, float],
+) -> MixtureModel:
+    """Return the mixture of the candidates, weighed by their errors."""
+    deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
+    groups = zip(*(candidate.errors for candidate in candidates), strict=True)
+    together = [np.stack(group, axis=-1) for group in groups]
+    shares = _without_idlers(blend_weights(error_products(together)))
+    blended = _blended(together, shares)
+    scores = [_score(candidate.errors, deviation) for candidate in candidates]
+    best = int(np.argmin(scores))
+    if not _score(blended, deviation) <= scores[best]:
+        shares = np.broadcast_to(np.eye(len(candidates))[best], shares.shape)
+        blended = _blended(together, shares)
+    members: list[PredictiveModel[Any]] = []
+    weights = []
+    for candidate, share in zip(candidates, np.moveaxis(shares, -1, 0), strict=True):
+        if share.any():
+            members += candidate.members
+            weights += [share / len(candidate.members)] * len(candidate.members)
+    tried = {c.name: c.errors for c in candidates} | {"mixture": blended}
+    metrics = {
+        "cross_validation": {
+            name: {
+                "mse": _mean_squares(errors).sum(axis=1).tolist(),
+                "score": _score(errors, deviation),
+            }
+            for name, errors in tried.items()
+        },
+        "refine_from": dict(tried_ways),
+        "shares": {
+            candidate.name: shares[..., place].mean(axis=1).tolist()
+            for place, candidate in enumerate(candidates)
+        },
+        "validation_mse": _mean_squares(blended).sum(axis=1).tolist(),
+        "validation_mse_by_observation": _mean_squares(blended).tolist(),
+        "members": [dict(member.record.metrics) for member in candidates[0].members],
+    }
+    record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics))
+    return MixtureModel(training_signature(trajectories), record, members, np.stack(weights, -1))
+
+
+def _notes(
+    candidates: Sequence[Candidate], shares: Array, metrics: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return in words what was chosen, and why."""
+    scores = ", ".join(
+        f"{name} {tried['score']:.3g}" for name, tried in metrics["cross_validation"].items()
+    )
+    first, last = (
+        ", ".join(
+            f"{candidate.name} {shares[h, :, place].mean():.2f}"
+            for place, candidate in enumerate(candidates)
+        )
+        for h in (0, -1)
+    )
+    count = len(candidates[0].members)
+    return (
+        f"{count} RFF-PSR models, each with another part of all recordings held out; error on the"
+        f" parts held out, relative to the variance, lower is better: {scores}",
+        *_ways(metrics["refine_from"]),
+        f"shares in the forecast of the next tick: {first}; at horizon {len(shares)}: {last}",
+    )
+
+
+def _ways(tried: Mapping[str, float]) -> list[str]:
+    scores = ", ".join(f"{way} {score:.3g}" for way, score in tried.items())
+    return [f"starts of refinement tried on the first fold, with scores: {scores}"] if tried else []
+
+
+def _blended(together: Sequence[Array], shares: Array) -> list[Array]:
+    """Return the blend's errors, a group each (n, H, d_o), from those of candidates (..., C)."""
+    return [np.einsum("nhoc,hoc->nho", group, shares) for group in together]
+
+
+def _score(errors: Sequence[Array], deviation: Array) -> float:
+    """Return the robust score of errors, a group each (n, H, d_o), relative to the variance."""
+    relative = [np.nanmean((group / deviation) ** 2, axis=0).sum(axis=1) for group in errors]
+    return robust_score(np.stack(relative))
+
+
+def _without_idlers(shares: Array) -> Array:
+    """Return the shares (H, d_o, C) without candidates that hardly have any."""
+    kept = np.where(shares.max(axis=(0, 1)) >= LEAST_SHARE, shares, 0.0)
+    return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+
+def _mean_squares(errors: Sequence[Array]) -> Array:
+    """Return mean squared errors (H, d_o), over groups that count alike."""
+    return np.asarray(np.nanmean([np.nanmean(group**2, axis=0) for group in errors], axis=0))
+
+
+def _blocks(held_out: Sequence[Trajectory]) -> list[Trajectory]:
+    """Return what models are judged on: whole recordings, or evenly spread blocks of long ones."""
+    blocks = []
+    for trajectory in held_out:
+        count = max(1, len(trajectory) // JUDGED_TICKS)
+        edges = [len(trajectory) * block // count for block in range(count + 1)]
+        blocks += [trajectory.slice(first, last) for first, last in itertools.pairwise(edges)]
+    if len(blocks) <= JUDGED_BLOCKS:
+        return blocks
+    chosen = np.linspace(0, len(blocks) - 1, JUDGED_BLOCKS).round().astype(int)
+    return [blocks[index] for index in chosen]
+
+
+def _errors(
+    model: PredictiveModel[Any], blocks: Sequence[Trajectory], past: int, horizon: int
+) -> list[Array]:
+    """Return a group of errors (n, H, d_o) for each block that is long enough to have any."""
+    groups = []
+    for block in blocks:
+        start = min(past, len(block) // 4)
+        came = targets_by_origin(block, horizon, start)
+        if not len(came):
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = [forecast for _, forecast in forecasts(model, block, horizon, start)]
+        groups.append(came - np.concatenate(made))
+    return groups

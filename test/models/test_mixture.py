@@ -1,0 +1,107 @@
+"""A mixture keeps the contract of every model, and what `RFFPSR` makes of folds is one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.mixture import MixtureModel
+from rffpsr_ros.models.predictive_model import TrainingRecord, stack_states
+from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.storage import load_model
+
+QUICK = {"features": 20, "iterations": 20, "direct_features": 10, "past": 8, "base_past": 8}
+
+
+def pendulum_runs(count: int, ticks: int, seed: int) -> list[Trajectory]:
+    draw = np.random.default_rng(seed)
+    runs = []
+    for _ in range(count):
+        actions = np.repeat(draw.uniform(-1, 1, ticks // 4 + 1), 4)[:ticks]
+        angle, speed, seen = 0.0, 0.0, []
+        for action in actions:
+            speed += 0.2 * (action - np.sin(2 * angle) - 0.3 * speed)
+            angle += 0.2 * speed
+            seen.append(angle + 0.005 * draw.standard_normal())
+        runs.append(Trajectory(seen, actions, 0.1))
+    return runs
+
+
+@pytest.fixture(scope="module")
+def learned() -> MixtureModel:
+    model = RFFPSR(**QUICK).fit(pendulum_runs(9, 80, 0))
+    assert isinstance(model, MixtureModel)
+    return model
+
+
+@pytest.fixture(scope="module")
+def run() -> Trajectory:
+    return pendulum_runs(1, 100, 9)[0]
+
+
+def followed(model: MixtureModel, run: Trajectory, ticks: int):  # type: ignore[no-untyped-def]
+    state = model.initial_state()
+    for t in range(ticks):
+        state = model.update(state, run.actions[t], run.observations[t])
+    return state
+
+
+def test_forecasts_are_the_weighted_sum_of_the_members(run: Trajectory) -> None:
+    train = pendulum_runs(3, 80, 1)
+    members = [LinearARX(past=4, future=3).fit(train), LastObservation().fit(train)]
+    weights = np.array([[[0.9, 0.1]], [[0.4, 0.6]]])
+    model = MixtureModel(members[0].signature, TrainingRecord(), members, weights)
+    state = followed(model, run, 20)
+    alone = [m.predict(s, run.actions[20:24])[:, 0] for m, s in zip(members, state[0], strict=True)]
+    share = np.array([0.9, 0.4, 0.4, 0.4])  # the last known weights hold on
+    expected = share * alone[0] + (1 - share) * alone[1]
+    np.testing.assert_allclose(model.predict(state, run.actions[20:24])[:, 0], expected)
+
+
+def test_a_batch_is_its_members_and_later_actions_are_not_seen(
+    learned: MixtureModel, run: Trajectory
+) -> None:
+    states = [followed(learned, run, ticks) for ticks in (5, 40)]
+    plans = np.stack([run.actions[50:56], run.actions[60:66]])
+    together = learned.predict(stack_states(states), plans)
+    for state, plan, forecast in zip(states, plans, together, strict=True):
+        np.testing.assert_allclose(learned.predict(state, plan), forecast, atol=1e-12)
+        np.testing.assert_allclose(learned.predict(state, plan[:3]), forecast[:3], atol=1e-12)
+    after = learned.update(stack_states(states), plans[:, 0], np.array([[0.1], [np.nan]]))
+    one = learned.update(states[1], plans[1, 0], np.array([np.nan]))
+    np.testing.assert_allclose(
+        learned.predict(after, plans)[1], learned.predict(one, plans[1]), atol=1e-12
+    )
+    assert learned.events(one).missing == 1
+
+
+def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: MixtureModel) -> None:
+    assert sum(isinstance(member, RFFPSRModel) for member in learned.members) == 3
+    np.testing.assert_allclose(learned.weights.sum(-1), 1)
+    tried = learned.record.metrics["cross_validation"]
+    assert set(tried) == {"rff_psr", "linear_arx", "kalman", "mixture"}
+    best = min(entry["score"] for name, entry in tried.items() if name != "mixture")
+    assert tried["mixture"]["score"] <= best
+    assert "another part of all recordings held out" in learned.record.notes[0]
+
+
+def test_the_model_file_holds_the_whole_mixture(
+    learned: MixtureModel, run: Trajectory, tmp_path: Path
+) -> None:
+    learned.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert isinstance(loaded, MixtureModel)
+    assert loaded.record.notes == learned.record.notes
+    forecasts = [m.predict(followed(m, run, 30), run.actions[30:45]) for m in (learned, loaded)]
+    np.testing.assert_array_equal(*forecasts)
+
+
+def test_a_long_recording_is_cut_and_a_short_one_gives_a_single_model() -> None:
+    assert isinstance(RFFPSR(**QUICK).fit(pendulum_runs(1, 300, 2)), MixtureModel)
+    assert isinstance(RFFPSR(**QUICK).fit(pendulum_runs(1, 100, 2)), RFFPSRModel)
+    single = RFFPSR(**QUICK, folds=1).fit(pendulum_runs(9, 80, 0))
+    assert isinstance(single, RFFPSRModel)
