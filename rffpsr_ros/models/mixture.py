@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -87,6 +88,12 @@ class MixtureModel(PredictiveModel[MixtureState]):
                 continue  # nor could its overflow reach the sum
             blended = blended + share * member.predict(of_member, actions)
         return blended
+
+    def served(self, compiled: bool = True) -> MixtureModel:
+        """Return the mixture of the members as they run live."""
+        served = copy.copy(self)
+        served.members = tuple(member.served(compiled) for member in self.members)
+        return served
 
     def events(self, state: MixtureState) -> Events:
         """Return what happened to the beliefs, counted by kind: of the member with the most."""

@@ -229,6 +229,7 @@ def _notes(
         f"{count} RFF-PSR models, each with another part of all recordings held out; error on the"
         f" parts held out, relative to the variance, lower is better: {scores}",
         *_ways(metrics["refine_from"]),
+        *candidates[0].members[0].record.notes,
         f"shares in the forecast of the next tick: {first}; at horizon {len(shares)}: {last}",
     )
 

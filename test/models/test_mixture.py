@@ -77,6 +77,8 @@ def test_a_batch_is_its_members_and_later_actions_are_not_seen(
         learned.predict(after, plans)[1], learned.predict(one, plans[1]), atol=1e-12
     )
     assert learned.events(one).missing == 1
+    live = learned.served().predict(states[1], plans[1])
+    np.testing.assert_allclose(live, together[1], atol=1e-4)
 
 
 def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: MixtureModel) -> None:

@@ -77,7 +77,7 @@ def model(request: pytest.FixtureRequest) -> RFFPSRModel:
         "no direct term": {"direct_features": 0},
         "the state alone": {"direct_features": 0, "base_past": 0, "regularisation": 1e-2},
     }
-    return RFFPSR(**{**QUICK, **without[request.param]}).fit(two_channel_runs())
+    return RFFPSR(**{**QUICK, **without[request.param]}).fit_one(two_channel_runs())
 
 
 @pytest.fixture(scope="module")
