@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rffpsr_ros.cli.learners import Progress, fit
+from rffpsr_ros.cli.learners import fit
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
 
@@ -33,5 +34,5 @@ def measure_bands(
         model.record = replace(model.record, notes=(*model.record.notes, note))
 
 
-def _silent(stage: str, fraction: float) -> None:
-    del stage, fraction
+def _silent(stage: str, fraction: float, error: float | None = None) -> None:
+    del stage, fraction, error

@@ -31,13 +31,15 @@ class Progress:
         self._began = 0.0
         self._bar: tqdm[Any] | None = None
 
-    def __call__(self, stage: str, fraction: float) -> None:
-        """Take note that ``fraction`` (0 to 1) of ``stage`` is done."""
+    def __call__(self, stage: str, fraction: float, error: float | None = None) -> None:
+        """Take note that ``fraction`` (0 to 1) of ``stage`` is done, and of the error by now."""
         if self._quiet:
             return
         if stage != self._stage:
             self._start(stage)
         if self._bar is not None:
+            if error is not None:
+                self._bar.set_description(f"{stage}, error {error:.3g}", refresh=False)
             self._bar.update(max(0.0, fraction - self._bar.n))
             return
         quarter = int(4 * fraction)
@@ -45,7 +47,8 @@ class Progress:
             self._quarter = quarter
             seconds = time.monotonic() - self._began
             if seconds >= 1:  # what is done at once needs no account
-                self._say(f"{stage}: {25 * quarter} % after {seconds:.0f} s")
+                by_now = "" if error is None else f", error {error:.3g} standard deviations"
+                self._say(f"{stage}: {25 * quarter} % after {seconds:.0f} s{by_now}")
 
     def __enter__(self) -> Progress:
         return self

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rffpsr_ros.cli.settings import check_keys
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.compressed import Compressed
 from rffpsr_ros.models.io_hmm_learner import IOHMM
@@ -19,8 +20,6 @@ from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 from rffpsr_ros.models.rff_arx import RFFARX
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
-
-Progress = Callable[[str, float], None]
 
 KINDS = (
     "rff_psr", "io_hmm", "kalman", "n4sid", "rff_arx", "linear_arx", "last_observation", "mean",

@@ -7,7 +7,7 @@ starts over; values that are not finite end a try.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from rffpsr_ros.learning.initialisation import InitialPredictor
 from rffpsr_ros.learning.loss_weights import LossWeights, loss_weights
 from rffpsr_ros.learning.optimiser import Adam, cosine_rate
 from rffpsr_ros.learning.predictor import Frame, Weights
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.scores import group_errors, robust_score
 from rffpsr_ros.learning.segments import Origins, Segments, origins, settled_origins
@@ -36,9 +37,6 @@ AVERAGING = 0.9
 
 PATIENCE = 0.3
 """What has not improved for this fraction of the iterations will not; a try ends there."""
-
-Progress = Callable[[str, float], None]
-"""Called with a stage's name and the fraction done."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +190,8 @@ def _descend(
         if score < best.score:
             best = Refined(weights, score, best.initial_score, iteration, rate)
         if progress is not None:
-            progress("refinement", iteration / options.iterations)
+            error = float(np.sqrt(best.score / task.validation.target.shape[2]))
+            progress("refinement", iteration / options.iterations, error)
         if iteration - best.iterations > PATIENCE * options.iterations:
             break
     return best

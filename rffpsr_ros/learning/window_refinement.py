@@ -7,7 +7,6 @@ of 1e-3 ("Tested Methods and Evaluation Procedure"). Rounds are judged in batche
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.predictor import Frame, Weights
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.segments import Segments
 from rffpsr_ros.learning.system_map import Contraction
 from rffpsr_ros.learning.window_loss import WindowTargets, window_loss
@@ -108,7 +108,7 @@ class Problem(NamedTuple):
 
 
 def refine_window(
-    start: Point, problem: Problem, progress: Callable[[str, float], None] | None = None
+    start: Point, problem: Problem, progress: Progress | None = None
 ) -> WindowRefined:
     """Return the point with the least validation error along the paper's schedule."""
     options = problem.options
@@ -126,7 +126,9 @@ def refine_window(
             if error < best.error:
                 best = WindowRefined(point, error, initial, rounds)
         if progress is not None:
-            progress("refinement", min(1.0, rounds / options.rounds))
+            values = problem.validation.targets.observations.shape[-1]
+            done = min(1.0, rounds / options.rounds)
+            progress("refinement", done, float(np.sqrt(best.error / values)))
         if not lowest <= (1 + INSIGNIFICANT) * last_verdict:
             step, point = step / 2, verdict_point
         elif lowest > (1 - INSIGNIFICANT) * last_verdict:

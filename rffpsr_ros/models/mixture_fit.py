@@ -20,6 +20,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.blending import blend_weights, error_products
 from rffpsr_ros.learning.folds import Fold, folds
 from rffpsr_ros.learning.preparation import check_survey
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.scores import robust_score
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.models.arx import LinearARX
@@ -53,7 +54,6 @@ model is used otherwise than it was taught."""
 LEAST_SHARE = 0.02
 """A member that nowhere has a larger share is left out: it would cost more than it gives."""
 
-Progress = Callable[[str, float], None]
 FitOne = Callable[
     [Sequence[Trajectory], Sequence[Trajectory], RFFPSROptions, Progress], RFFPSRModel
 ]
@@ -103,8 +103,8 @@ def fit_mixture(
     judged = [_blocks(part.held_out) for part in parts]
 
     def fitted(number: int, options: RFFPSROptions) -> RFFPSRModel:
-        def of_fold(stage: str, fraction: float) -> None:
-            progress(f"model {number + 1} of {len(parts)}, {stage}", fraction)
+        def of_fold(stage: str, fraction: float, error: float | None = None) -> None:
+            progress(f"model {number + 1} of {len(parts)}, {stage}", fraction, error)
 
         seeded = replace(options, seed=options.seed + number)
         return fit_one(*parts[number], seeded, of_fold)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from rffpsr_ros.learning.initialisation import (
 )
 from rffpsr_ros.learning.predictor import Frame, Weights
 from rffpsr_ros.learning.preparation import Prepared, Recordings
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.rollout_loss import rollout_errors
 from rffpsr_ros.learning.rollout_refinement import (
     Refined,
@@ -58,8 +59,6 @@ find what generalises before they find the rest."""
 
 LATER_RATE = 0.3
 """The second stage's learning rate, relative to the first one's."""
-
-Progress = Callable[[str, float], None]
 
 
 class Learned(NamedTuple):

@@ -15,12 +15,12 @@ from rffpsr_ros.learning.excerpt import EXCERPT, excerpt
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.importance import WeightedRecording, importance
 from rffpsr_ros.learning.preparation import check_survey, prepare
+from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.learning.window_source import Standardised, WindowSource
 from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.mixture import MixtureModel
 from rffpsr_ros.models.mixture_fit import (
-    Progress,
     cross_validation_folds,
     fit_mixture,
     needed_windows,
@@ -115,7 +115,8 @@ class RFFPSR:
         With more than one fold all recordings are held out in turn, the validation ones too, and
         the result is a mixture; recordings too few or too short for that give a single model, as
         `fit_one` does. ``progress`` is called with each stage's name and the fraction of it that
-        is done. With the ``client`` of a Dask cluster the cluster does what grows with the data.
+        is done and the error by now. With the ``client`` of a Dask cluster the cluster does what
+        grows with the data.
 
         Raises
         ------
@@ -186,5 +187,5 @@ def _member(
     return RFFPSR(**vars(options)).fit_one(train, validation, progress)
 
 
-def _ignore(stage: str, fraction: float) -> None:
-    del stage, fraction
+def _ignore(stage: str, fraction: float, error: float | None = None) -> None:
+    del stage, fraction, error

@@ -325,8 +325,7 @@ class LearnerNode(LifecycleNode):
         if self._keeper is not None:
             values["kept episodes"] = self._keeper.kept
         if self._training is not None:
-            values["stage"] = self._training.stage
-            values["progress"] = round(self._training.fraction, 2)
+            values |= self._training.progress()
         values["recording"] = "" if episode is None else episode.name
         finding = self._outcome._replace(values=values)
         news = (finding.level, finding.message, tuple(values.items()))

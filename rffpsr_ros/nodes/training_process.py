@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
@@ -73,8 +74,10 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": str(target), "trained_on": recordings.describe(), "mse": mean_squares}
 
 
-def _progress(stage: str, fraction: float) -> None:
-    _tell({"stage": stage, "fraction": fraction})
+def _progress(stage: str, fraction: float, error: float | None = None) -> None:
+    if error is not None and not math.isfinite(error):
+        error = None
+    _tell({"stage": stage, "fraction": fraction, "error_by_now": error})
 
 
 def _tell(entry: Mapping[str, Any]) -> None:

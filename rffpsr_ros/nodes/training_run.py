@@ -39,12 +39,15 @@ class TrainingRun:
     ----------
     stage, fraction
         How far it is.
+    error
+        The best validation error so far, in standard deviations; None in stages that know none.
     """
 
     def __init__(self, channels: Mapping[str, Any], bags: Sequence[Path], target: Path) -> None:
         self.target = target
         self.stage = "starting"
         self.fraction = 0.0
+        self.error: float | None = None
         self._result: dict[str, Any] = {}
         self._heard: deque[dict[str, Any]] = deque()
         # Kept open while this object lives, read if the process fails.
@@ -77,11 +80,19 @@ class TrainingRun:
             entry = self._heard.popleft()
             if "stage" in entry:
                 self.stage, self.fraction = entry["stage"], entry["fraction"]
+                self.error = entry["error_by_now"]
             else:
                 self._result = entry
         if not ended:
             return None
         return self._result or {"error": self._failure()}
+
+    def progress(self) -> dict[str, Any]:
+        """Return stage, progress and error by now, as the learner's status tells them."""
+        values: dict[str, Any] = {"stage": self.stage, "progress": round(self.fraction, 2)}
+        if self.error is not None:
+            values["error [standard deviations]"] = float(f"{self.error:.3g}")
+        return values
 
     def cancel(self) -> None:
         """End the process, and remove what it may have begun to write."""
