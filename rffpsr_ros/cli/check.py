@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
         progress("checking", 0.0)
         check = _check(recordings.trajectories, configuration.learning, recordings)
         if arguments.plot is not None:
-            plot_exploration(check, arguments.plot, f"{' '.join(arguments.bags)}")
+            names = ", ".join(Path(bag).name for bag in arguments.bags)
+            plot_exploration(check, arguments.plot, names)
     if arguments.json:
         say_json(as_json(check))
     else:
