@@ -11,6 +11,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.compressed import Compressed
+from rffpsr_ros.models.hse_psr import HSEPSR
 from rffpsr_ros.models.io_hmm_learner import IOHMM
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
@@ -22,11 +23,24 @@ from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
 KINDS = (
-    "rff_psr", "io_hmm", "kalman", "n4sid", "rff_arx", "linear_arx", "last_observation", "mean",
+    "rff_psr", "hse_psr", "io_hmm", "kalman", "n4sid", "rff_arx", "linear_arx",
+    "last_observation", "mean",
 )  # fmt: skip
+
+HSEPSR_KEYS = (
+    "past",
+    "future",
+    "bandwidth",
+    "stage_one",
+    "conditioning",
+    "regularisation",
+    "memory",
+    "seed",
+)
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rff_psr": RFFPSROptions.names(),
+    "hse_psr": HSEPSR_KEYS,
     "io_hmm": ("past", "future", "state_rank"),
     "kalman": ("past", "future", "order"),
     "n4sid": ("past", "future", "order"),
@@ -69,6 +83,8 @@ def _plain_learner(kind: str, learning: Mapping[str, Any]) -> Learner:
     options = {name: value for name, value in learning.items() if name in OPTIONS[kind]}
     if kind == "rff_psr":
         return RFFPSR(**options)
+    if kind == "hse_psr":
+        return HSEPSR(**options)
     if kind == "io_hmm":
         return IOHMM(**options)
     if kind == "kalman":

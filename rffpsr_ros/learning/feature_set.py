@@ -147,6 +147,7 @@ class Fitted(NamedTuple):
     features: FeatureSet
     sample: Windows  # what the projections were found on
     lost: dict[str, float]  # share of each map's second moment that its projection leaves out
+    precision: type[np.floating] = np.float32  # what the stages compute them in
 
 
 def fit_features(

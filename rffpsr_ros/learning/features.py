@@ -112,7 +112,8 @@ class FeatureMap(NamedTuple):
             parts = [self(points[i : i + together]) for i in range(0, len(points), together)]
             return np.concatenate(parts)
         features = _waves(points, self.frequencies) @ self.projection
-        return np.asarray(features * self.projection.dtype.type(1 / np.sqrt(len(self.frequencies))))
+        count = max(len(self.frequencies), 1)
+        return np.asarray(features * self.projection.dtype.type(1 / np.sqrt(count)))
 
     def with_pullback(self, points: Array) -> tuple[Array, Array]:
         """Return the features (..., r) and the raw ones (..., 2 D) that `pullback` needs."""

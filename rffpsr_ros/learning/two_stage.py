@@ -13,6 +13,7 @@ from rffpsr_ros.learning.feature_set import (
     PROJECTION_WINDOWS,
     FeatureOptions,
     FeatureSet,
+    Fitted,
     WindowFeatures,
     fit_features,
 )
@@ -31,6 +32,9 @@ from rffpsr_ros.learning.system_map import SystemMap, initial_from_starts
 from rffpsr_ros.learning.window_source import WindowSource
 
 StageOneMethod = Literal["joint", "conditional", "random"]
+
+FitFeatures = Callable[[WindowSource, FeatureOptions, np.random.Generator], Fitted]
+"""How an instance finds its features."""
 
 MANY_RECORDINGS = 50
 """From so many recordings on, Algorithm 1 regresses Q_0 on their starts instead of averaging."""
@@ -62,21 +66,23 @@ def two_stage_regression(
     generator: np.random.Generator,
     progress: Callable[[str, float], None] | None = None,
     weighted: WindowSource | None = None,
+    fit: FitFeatures = fit_features,
 ) -> TwoStageResult:
     """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR).
 
-    ``weighted`` holds the same windows as ``data`` with what each counts (`WeightedRecording`).
+    ``weighted`` holds the same windows as ``data`` with what each counts (`WeightedRecording`);
+    ``fit`` finds the features.
     """
     source = _as_source(data, options)
     if progress is not None:
         progress("features", 0.0)
-    fitted = fit_features(source, options, generator)
-    single = fitted.features.astype(np.float32)
-    passes = FeaturePasses(source, single.__call__, fitted.sample)
+    fitted = fit(source, options, generator)
+    features = fitted.features.astype(fitted.precision)
+    passes = FeaturePasses(source, features.__call__, fitted.sample)
     if weighted is not None:
         sample = weighted.sample(PROJECTION_WINDOWS, generator)
-        passes = FeaturePasses(weighted, WeightedFeatureSet(single).__call__, sample)
-    system = _learn_system(single, source, passes, options, generator, progress)
+        passes = FeaturePasses(weighted, WeightedFeatureSet(features).__call__, sample)
+    system = _learn_system(features, source, passes, options, generator, progress)
     return TwoStageResult(fitted.features, system, fitted.lost)
 
 

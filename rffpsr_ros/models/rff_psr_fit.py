@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.feature_set import fit_features
 from rffpsr_ros.learning.filtering import Conditioning, Dynamics
 from rffpsr_ros.learning.initialisation import (
     InitialPredictor,
@@ -29,7 +30,12 @@ from rffpsr_ros.learning.rollout_refinement import (
 from rffpsr_ros.learning.scaling import Run
 from rffpsr_ros.learning.segments import Segments, cut_segments
 from rffpsr_ros.learning.system_map import contract, contraction
-from rffpsr_ros.learning.two_stage import TwoStageOptions, TwoStageResult, two_stage_regression
+from rffpsr_ros.learning.two_stage import (
+    FitFeatures,
+    TwoStageOptions,
+    TwoStageResult,
+    two_stage_regression,
+)
 from rffpsr_ros.learning.window_loss import fit_head, window_targets
 from rffpsr_ros.learning.window_refinement import (
     Point,
@@ -76,15 +82,16 @@ def learn_parts(
     options: RFFPSROptions,
     progress: Progress,
     weighted: WindowSource | None = None,
+    fit: FitFeatures = fit_features,
 ) -> tuple[Parts, dict[str, Any]]:
     """Return the fitted parts and metrics, from two-stage regression to guards.
 
     The two stages pass over all ``windows``, or, where these do not all count the same, over
-    ``weighted``; what follows them works on what is ``prepared``.
+    ``weighted``; what follows them works on what is ``prepared``. ``fit`` finds the features.
     """
     generator = np.random.default_rng(options.seed)
     stages = two_stage_regression(
-        windows, two_stage_options(prepared, options), generator, progress, weighted
+        windows, two_stage_options(prepared, options), generator, progress, weighted, fit
     )
     progress("refinement", 0.0)
     learned = _learn(prepared, stages, options, generator, progress)

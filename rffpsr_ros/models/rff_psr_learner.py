@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.blas_threads import one_blas_thread
 from rffpsr_ros.learning.cluster import Cluster
 from rffpsr_ros.learning.excerpt import EXCERPT, excerpt
+from rffpsr_ros.learning.feature_set import FeatureOptions, Fitted, fit_features
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.importance import WeightedRecording, importance
 from rffpsr_ros.learning.preparation import check_survey, prepare
@@ -60,6 +61,9 @@ class RFFPSR:
     (5, 1)
     """
 
+    model_class: ClassVar[type[RFFPSRModel]] = RFFPSRModel
+    options_class: ClassVar[type[RFFPSROptions]] = RFFPSROptions
+
     def __init__(self, **options: Any) -> None:
         """Check the options.
 
@@ -68,8 +72,8 @@ class RFFPSR:
         InputError
             If an option is unknown (the nearest known one is named) or has a wrong value.
         """
-        check_names(options, RFFPSROptions.names(), "option")
-        self.options = RFFPSROptions(**options)
+        check_names(options, self.options_class.names(), "option")
+        self.options = self.options_class(**options)
 
     @classmethod
     def paper(cls, **options: Any) -> RFFPSR:
@@ -172,9 +176,16 @@ class RFFPSR:
                 counted = [WeightedRecording(run, *scalings, weighting) for run in train]
                 weighted = WindowSource(counted, options.past, options.future, workers)
                 notes.append(weighting.describe())
-            parts, metrics = learn_parts(prepared, windows, options, report, weighted)
+            parts, metrics = learn_parts(
+                prepared, windows, options, report, weighted, self._fit_features
+            )
         record = TrainingRecord(asdict(options), metrics, tuple(notes))
-        return RFFPSRModel(signature, record, parts)
+        return self.model_class(signature, record, parts)
+
+    def _fit_features(
+        self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
+    ) -> Fitted:
+        return fit_features(source, options, generator)
 
 
 def _member(

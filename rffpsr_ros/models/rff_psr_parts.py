@@ -9,6 +9,7 @@ import numpy as np
 from rffpsr_ros.learning.arrays import Array
 from rffpsr_ros.learning.features import FeatureMap, Features
 from rffpsr_ros.learning.filtering import Conditioning
+from rffpsr_ros.learning.gram_features import KernelMap
 from rffpsr_ros.learning.history import HistoryRegression
 from rffpsr_ros.learning.predictor import Frame, Limits, Start, Weights
 from rffpsr_ros.learning.scaling import Scaling
@@ -96,7 +97,9 @@ def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
 def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
     """Rebuild fitted parts from what `pack` returned."""
 
-    def features(name: str) -> FeatureMap:
+    def features(name: str) -> Features:
+        if f"{name}_points" in arrays:
+            return KernelMap(*(arrays[f"{name}_{part}"] for part in KernelMap._fields))
         return FeatureMap(arrays[f"{name}_frequencies"], arrays[f"{name}_projection"])
 
     cap = header["cap"]

@@ -36,6 +36,7 @@ KINDS: Mapping[str, str] = {
     "rff_psr": "rffpsr_ros.models.rff_psr:RFFPSRModel",
     "mixture": "rffpsr_ros.models.mixture:MixtureModel",
     "compressed": "rffpsr_ros.models.compressed:CompressedModel",
+    "hse_psr": "rffpsr_ros.models.hse_psr:HSEPSRModel",
     "io_hmm": "rffpsr_ros.models.io_hmm:IOHMMModel",
     "kalman": "rffpsr_ros.models.kalman:KalmanModel",
     "rff_arx": "rffpsr_ros.models.rff_arx_model:RFFARXModel",
