@@ -49,10 +49,12 @@ def show(task: Task, records: Sequence[Record]) -> None:
         print(f"\n{test}\n\n{table}" if test else f"\n{table}", flush=True)
 
 
-def plot(task: Task, records: Sequence[Record], path: Path) -> None:
-    """Draw the errors over the horizon of every test, a panel each, into ``path``."""
+def plot(
+    task: Task, records: Sequence[Record], path: Path, tests: Sequence[str] | None = None
+) -> None:
+    """Draw the errors over the horizon of some or all tests, a panel each, into ``path``."""
     done = [record for record in records if not record.refused]
-    tests = list(done[0].runs[0].scores)
+    tests = tests or list(done[0].runs[0].scores)
     panels = {
         f"{task.name}, {test}" if len(tests) > 1 else task.name: curves(done, test)
         for test in tests

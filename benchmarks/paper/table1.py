@@ -63,7 +63,7 @@ class Sizes:
     test: int = 30
 
 
-QUICK = Sizes((4, 8), (4, 8), 20, 1, 5, 3)
+QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3)
 
 
 def learners(sizes: Sizes) -> dict[str, Learner]:
@@ -145,13 +145,14 @@ def hidden_state(sizes: Sizes) -> Table:
     runs = [simulate_linear(system, 200, seed) for seed in range(max(sizes.recordings) + 25)]
     validation, test, pool = runs[:5], runs[5:25], runs[25:]
     floor = _exact_error(system, test)
-    rows = []
-    for name, learner in {
+    contestants: dict[str, Learner] = {
         "linear ARX, past 2": LinearARX(past=2),
         "linear ARX, past 20": LinearARX(),
         "N4SID": N4SID(),
         "RFFPSR()": RFFPSR(iterations=sizes.iterations),
-    }.items():
+    }
+    rows = []
+    for name, learner in contestants.items():
         errors = [error(learner, Split(pool[:n], validation, test)) for n in sizes.recordings]
         rows.append([name, *(f"{100 * (one / floor - 1):.1f} %" for one in errors)])
     return Table(
@@ -191,11 +192,12 @@ def scalability(sizes: Sizes) -> Table:
     for count in sizes.copies:
         split = fresh_synthetic(2002, count)
         row = [str(count), str(70 * count)]
-        for learner in (
+        measured: tuple[Learner, ...] = (
             N4SID(),
             RFFARX(features=sizes.features),
             RFFPSR.paper(features=sizes.features, refinement="none"),
-        ):
+        )
+        for learner in measured:
             seconds, megabytes = _costs(learner, Split(split.test, split.validation, []))
             row += [number(seconds), f"{megabytes:.0f}"]
         rows.append(row)

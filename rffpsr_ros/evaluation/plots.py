@@ -85,7 +85,7 @@ def plot_curves(
                     runs.min(axis=0),
                     runs.max(axis=0),
                     color=COLOURS[i % len(COLOURS)],
-                    alpha=0.15,
+                    alpha=0.08,
                     linewidth=0,
                 )
         axes.set_xlabel("horizon (ticks ahead)")

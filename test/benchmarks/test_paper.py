@@ -1,0 +1,62 @@
+"""The paper's experiments run, in their small form, and the page tells what they found."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import page
+from benchmarks.observations import observations
+from benchmarks.paper import swimmer, synthetic, table1
+from benchmarks.paper.authors import authors_records
+from benchmarks.paper.variants import variant_name
+from benchmarks.records import Record, Run, write_record
+
+
+def test_the_experiments_and_the_page_in_their_small_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for experiment in (synthetic.main, swimmer.main, table1.main):
+        assert experiment(["--quick", "--folder", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "| RFF-PSR, conditional + refinement, D = 20 |" in told
+    assert "80 % blind" in told
+    tables = json.loads((tmp_path / "table1.json").read_text())["tables"]
+    assert set(tables) == set(table1.EXPERIMENTS)
+    for name, known, unknown in tables["actions"]["rows"][:-1]:
+        assert float(unknown) > 1.5 * float(known), name
+    out = tmp_path / "results.md"
+    assert page.main(["--folder", str(tmp_path), "--out", str(out), "--no-plots"]) == 0
+    written = out.read_text()
+    assert "### fresh, the paper" in written
+    assert "### Table 1" in written
+    assert written.count("comparisons.") >= 3
+
+
+def test_observations_are_told_as_the_records_have_them() -> None:
+    def record(name: str, error: float) -> Record:
+        return Record(name, "synth", {}, False, "", "", (Run(0, "k", {"test": [error] * 10}),))
+
+    records = [
+        record(variant_name(20, "joint", False), 0.2),
+        record(variant_name(20, "joint", True), 0.1),
+        record(variant_name(20, "conditional", False), 0.1),
+        record(variant_name(20, "conditional", True), 0.3),
+    ]
+    told = list(observations({"synth": records}))
+    assert len(told) == 5
+    assert "Partly reproduced: it holds in 1 of 2 comparisons." in told[0]
+    assert "D = 20, unrefined: 0.200 **not below** 0.100" in told[0]
+    assert "Partly reproduced: it holds in 1 of 2" in told[1]
+    assert told[2].endswith("Not measured here.")
+
+
+@pytest.mark.usefixtures("shared")
+def test_the_authors_figures_are_theirs(tmp_path: Path) -> None:
+    records = {record.method: record for record in authors_records()}
+    joint = records["authors: RFF-PSR, joint + refinement, D = 20"]
+    assert len(joint.runs) == 10
+    first = sum(run.scores["test"][0] for run in joint.runs) / 10
+    assert first == pytest.approx(0.0190, abs=5e-5)
+    write_record(joint, tmp_path)
+    assert list(tmp_path.glob("synth/authors_*.json"))
