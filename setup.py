@@ -48,7 +48,7 @@ setup(
         # Worlds without Gazebo. No rosdep key: whoever has Gazebo does not need it. There are no
         # wheels for Linux on other processors.
         "sdf": ["drake>=1.20; sys_platform != 'linux' or platform_machine == 'x86_64'"],
-        # The filter's step compiled. Where it is missing numpy does the same, slower; no rosdep key.
+        # The filter's step compiled. Without it numpy does the same, slower; no rosdep key.
         "fast": ["numba>=0.57"],
         # Learning on several machines. No rosdep key: only who trains needs it.
         "cluster": ["dask>=2023.5", "distributed>=2023.5"],

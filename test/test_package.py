@@ -52,8 +52,7 @@ def run_time_requirements(setup_options: dict[str, Any]) -> list[str]:
         *setup_options["install_requires"],
         *(
             requirement
-            for extra in extras.keys()
-            - {"test", "lint", "sdf", "cluster", "fast"}  # no rosdep keys
+            for extra in extras.keys() - {"test", "lint", "sdf", "cluster", "fast"}
             for requirement in extras[extra]
         ),
     ]

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from rffpsr_ros.cli.learners import fit
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
+from rffpsr_ros.learning.excerpt import excerpt
 from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
@@ -28,7 +31,8 @@ def measure_bands(
     if model.bands is not None:
         return
     try:
-        model.bands = calibrate(learn, trajectories, progress=progress)
+        known = excerpt(trajectories, np.random.default_rng(0))
+        model.bands = calibrate(learn, known, progress=progress)
     except InputError as problem:
         note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"
         model.record = replace(model.record, notes=(*model.record.notes, note))

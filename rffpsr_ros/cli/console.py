@@ -61,6 +61,13 @@ class Progress:
     ) -> None:
         self._finish()
 
+    def note(self, sentence: str) -> None:
+        """Say something between stages."""
+        if not self._quiet:
+            self._finish()
+            self._stage = ""
+            self._say(sentence)
+
     def _start(self, stage: str) -> None:
         self._finish()
         self._stage, self._quarter, self._began = stage, 0, time.monotonic()

@@ -104,10 +104,16 @@ def fit(
     train: Sequence[Trajectory],
     validation: Sequence[Trajectory] | None,
     progress: Progress,
+    client: Any = None,
 ) -> PredictiveModel[Any]:
-    """Return what the learner learns; those who can tell how far they are do."""
+    """Return what the learner learns; those who can tell how far they are do.
+
+    All but RFF-PSR hold the recordings in memory, and none of them makes use of a cluster.
+    """
     if isinstance(learner, RFFPSR):
-        return learner.fit(train, validation, progress)
+        return learner.fit(train, validation, progress, client)
+    train = [trajectory.loaded() for trajectory in train]
+    validation = validation and [trajectory.loaded() for trajectory in validation]
     if isinstance(learner, Compressed) and isinstance(learner.inner, RFFPSR):
         return learner.fit(train, validation, progress=progress)
     progress("learning", 0.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from operator import methodcaller
+from pathlib import Path
 from typing import NamedTuple
 
 from rffpsr_ros.cli.known_policy import apply_policy
@@ -11,8 +13,10 @@ from rffpsr_ros.episodes.bag_files import find_bags
 from rffpsr_ros.episodes.bag_reader import iterate_trajectories
 from rffpsr_ros.episodes.read_report import ReadReport
 from rffpsr_ros.episodes.split import parse_split, split
+from rffpsr_ros.episodes.stored_trajectory import store_bags
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.predictive_model import Signature
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -65,7 +69,7 @@ def read_recordings(
     bags = find_bags(paths)
     progress(stage, 0.0)
     report = ReadReport()
-    trajectories = []
+    trajectories: list[Trajectory] = []
     for trajectory in iterate_trajectories(
         bags,
         configuration,
@@ -76,6 +80,50 @@ def read_recordings(
         trajectories.append(trajectory)
         progress(stage, len(report.bags) / len(bags))
     progress(stage, 1.0)
+    return _all_read(bags, trajectories, report, configuration)
+
+
+def store_recordings(
+    paths: Sequence[str],
+    configuration: ChannelConfiguration,
+    arguments: argparse.Namespace,
+    progress: Progress,
+    workers: Workers = THIS_PROCESS,
+    stage: str = "reading bags",
+) -> Recordings:
+    """Read bags into trajectories that stay on disk, where the workers are.
+
+    Raises
+    ------
+    InputError
+        If a bag cannot be read or does not have what the configuration asks for.
+    """
+    bags = find_bags(paths)
+    progress(stage, 0.0)
+    report = ReadReport()
+    trajectories: list[Trajectory] = []
+    for bag in store_bags(
+        bags,
+        configuration,
+        ros_distro=arguments.ros_distro,
+        message_paths=arguments.msg_path,
+        report=report,
+        map_in_order=workers.map,
+    ):
+        trajectories += bag.trajectories()
+        progress(stage, len(report.bags) / len(bags))
+    progress(stage, 1.0)
+    if configuration.dataset.get("policy") is not None:  # likelihood ratios are kept in memory
+        trajectories = list(workers.map(methodcaller("loaded"), trajectories))
+    return _all_read(bags, trajectories, report, configuration)
+
+
+def _all_read(
+    bags: Sequence[Path],
+    trajectories: list[Trajectory],
+    report: ReadReport,
+    configuration: ChannelConfiguration,
+) -> Recordings:
     if not trajectories:
         raise InputError(f"{_counted(len(bags), 'bag')} gave no segment of 2 ticks or more")
     trajectories, column = apply_policy(trajectories, configuration)

@@ -11,6 +11,8 @@ from typing import Any
 from rffpsr_ros.cli.recordings import Parts
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.survey import STRETCH
+from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.predictive_model import Learner, Signature
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
@@ -20,7 +22,7 @@ REQUEST = "request"
 """The entry of a training record's options under which `request_of` stands."""
 
 
-def request_of(learner: Learner, parts: Parts) -> dict[str, Any]:
+def request_of(learner: Learner, parts: Parts, workers: Workers = THIS_PROCESS) -> dict[str, Any]:
     """Return what was asked of a training, in JSON types: options and a digest of the data.
 
     What the data decided is not part of it: the record's other options tell that.
@@ -30,7 +32,7 @@ def request_of(learner: Learner, parts: Parts) -> dict[str, Any]:
         options = asdict(learner.options)
     elif isinstance(learner, LinearARX):
         options = {"past": learner.past, "future": learner.future}
-    return {"options": dict(options), "data": fingerprint(parts.train, parts.validation)}
+    return {"options": dict(options), "data": fingerprint(parts.train, parts.validation, workers)}
 
 
 def check_same_training(path: Path, kind: str, request: Mapping[str, Any]) -> None:
@@ -55,16 +57,28 @@ def check_same_training(path: Path, kind: str, request: Mapping[str, Any]) -> No
         raise _other(path, "on other data")
 
 
-def fingerprint(train: Sequence[Trajectory], validation: Sequence[Trajectory]) -> str:
+def fingerprint(
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory],
+    workers: Workers = THIS_PROCESS,
+) -> str:
     """Return a short digest of trajectories: the same data, the same digest."""
     digest = hashlib.sha256()
     for part in (train, validation):
         digest.update(f"{len(part)}\n".encode())
-        for trajectory in part:
-            digest.update(repr(Signature.of(trajectory)).encode())
-            digest.update(trajectory.observations.tobytes())
-            digest.update(trajectory.actions.tobytes())
+        for trajectory in workers.map(_digest, part):
+            digest.update(trajectory)
     return digest.hexdigest()[:16]
+
+
+def _digest(trajectory: Trajectory) -> bytes:
+    """Return a digest of one trajectory, read a stretch at a time."""
+    digest = hashlib.sha256(repr(Signature.of(trajectory)).encode())
+    for start in range(0, len(trajectory), STRETCH):
+        stretch = trajectory.slice(start, start + STRETCH)
+        digest.update(stretch.observations.tobytes())
+        digest.update(stretch.actions.tobytes())
+    return digest.digest()
 
 
 def _other(path: Path, how: str) -> InputError:

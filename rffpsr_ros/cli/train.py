@@ -13,15 +13,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rffpsr_ros.cli.band_training import measure_bands
 from rffpsr_ros.cli.check import warn_of_exploration
+from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
 from rffpsr_ros.cli.cross_validation_table import CROSS_VALIDATION, cross_validation_table
 from rffpsr_ros.cli.known_policy import check_policy, without_policy
 from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.cli.recordings import Parts, Recordings, read_recordings, split_recordings
+from rffpsr_ros.cli.recordings import Parts, Recordings, split_recordings, store_recordings
+from rffpsr_ros.cli.recordings import Progress as Reporting
 from rffpsr_ros.cli.resuming import REQUEST, check_same_training, request_of
 from rffpsr_ros.cli.settings import (
     add_reading_arguments,
@@ -29,11 +33,22 @@ from rffpsr_ros.cli.settings import (
     load_configuration,
     parse_setting,
 )
+from rffpsr_ros.cli.stage_clock import (
+    Stage,
+    StageClock,
+    peak_memory,
+    stage_table,
+    stages_as_json,
+)
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
+from rffpsr_ros.learning.cluster import Cluster
+from rffpsr_ros.learning.excerpt import excerpt
+from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -80,6 +95,13 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="do not look first whether the data can teach a model (see 'rffpsr check')",
     )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="hand reading and both stages to the Dask cluster whose scheduler is there, such as"
+        " tcp://host:8786; its workers need the same bags at the same places",
+    )
+    parser.add_argument("--profile", action="store_true", help="tell what each stage took")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading_arguments(parser)
@@ -90,29 +112,48 @@ def run(arguments: argparse.Namespace) -> None:
     configuration, learner = _prepared(arguments)
     target = check_writable(arguments.out)
     began = time.monotonic()
-    with Progress(quiet=arguments.quiet) as progress:
-        recordings = read_recordings(arguments.bags, configuration, arguments, progress)
-        parts = _parts(arguments, configuration, recordings, progress)
-        request = request_of(learner, parts)
+    with cluster_client(arguments.scheduler) as client, Progress(quiet=arguments.quiet) as shown:
+        progress = StageClock(shown)
+        workers = THIS_PROCESS if client is None else Cluster(client)
+        recordings = store_recordings(arguments.bags, configuration, arguments, progress, workers)
+        parts = _parts(arguments, configuration, recordings, progress, workers)
+        request = request_of(learner, parts, workers)
         if arguments.resume and target.exists():
             check_same_training(target, arguments.model, request)
             say(f"{target} is already trained on these data with these options")
             return
+        # Checking, judging and bands look at recordings again and again: an excerpt serves them.
+        generator = np.random.default_rng(0)
+        known = Parts(*(excerpt(part, generator, workers) for part in parts))
         if arguments.model not in _BASELINES_WITHOUT_ACTIONS and not arguments.no_check:
             progress("checking the data", 0.0)
-            warn_of_exploration(parts.train, configuration.learning, recordings)
-        model = fit(learner, parts.train, parts.validation or None, progress)
-        errors = _validation_errors(model, parts, arguments.model, progress)
+            warn_of_exploration(known.train, configuration.learning, recordings)
+        if isinstance(learner, RFFPSR):
+            shown.note(_memory_note(learner, parts, client is not None))
+        model = fit(learner, parts.train, parts.validation or None, progress, client)
+        errors = _validation_errors(model, known, arguments.model, progress)
         if not arguments.no_bands:
-            measure_bands(model, learner, [*parts.train, *parts.validation], progress)
+            measure_bands(model, learner, [*known.train, *known.validation], progress)
     sign(model, configuration, recordings)
     _remember(model, request, errors)
     save_model(model, target)
-    summary = _Summary(target, model, recordings, parts, errors, time.monotonic() - began)
+    stages = progress.stages() if arguments.profile else []
+    seconds = time.monotonic() - began
+    summary = _Summary(target, model, recordings, parts, errors, seconds, stages)
     if arguments.json:
         say_json(summary.as_json())
     else:
         say(*summary.lines())
+
+
+def _memory_note(learner: RFFPSR, parts: Parts, clustered: bool) -> str:
+    """Return how much memory learning is going to take."""
+    megabytes = learner.memory(parts.train) / 2**20
+    who = "this process and each worker" if clustered else "this process"
+    return (
+        f"learning takes at most {megabytes:.0f} MB beside the {peak_memory():.0f} MB that"
+        f" {who} began with"
+    )
 
 
 def _prepared(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, Learner]:
@@ -134,11 +175,13 @@ def _parts(
     arguments: argparse.Namespace,
     configuration: ChannelConfiguration,
     recordings: Recordings,
-    progress: Progress,
+    progress: Reporting,
+    workers: Workers,
 ) -> Parts:
     if arguments.validation:
-        held_out = read_recordings(
-            arguments.validation, configuration, arguments, progress, "reading validation bags"
+        stage = "reading validation bags"
+        held_out = store_recordings(
+            arguments.validation, configuration, arguments, progress, workers, stage
         )
         return Parts(recordings.trajectories, held_out.trajectories, [])
     fractions = arguments.split or _split_text(configuration.dataset)
@@ -155,7 +198,7 @@ def _split_text(dataset: Mapping[str, Any]) -> str | None:
 
 
 def _validation_errors(
-    model: PredictiveModel[Any], parts: Parts, kind: str, progress: Progress
+    model: PredictiveModel[Any], parts: Parts, kind: str, progress: Reporting
 ) -> dict[str, HorizonErrors]:
     """Return the errors of the model and the baselines on a validation part that was named.
 
@@ -209,6 +252,7 @@ class _Summary(NamedTuple):
     parts: Parts
     errors: dict[str, HorizonErrors]
     seconds: float
+    stages: list[Stage]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -222,6 +266,7 @@ class _Summary(NamedTuple):
             "notes": list(self.model.record.notes),
             "validation": {name: errors_as_json(one) for name, one in self.errors.items()},
             CROSS_VALIDATION: self.model.record.metrics.get(CROSS_VALIDATION, {}),
+            **({"profile": stages_as_json(self.stages)} if self.stages else {}),
         }
 
     def lines(self) -> list[str]:
@@ -238,4 +283,6 @@ class _Summary(NamedTuple):
         if tried:
             lines += ["", "mean squared error on parts held out in turn, summed over observations:"]
             lines += tried
+        if self.stages:
+            lines += ["", *stage_table(self.stages)]
         return lines

@@ -217,7 +217,7 @@ def iterate_trajectories(
             for events in bag.events_by_message():
                 for trajectory in builder.add(events):
                     first = first or (trajectory, path)
-                    _same_columns(*first, trajectory, path)
+                    check_same_columns(*first, trajectory, path)
                     yield trajectory
             bag.report.dropped_ticks = builder.dropped_ticks
             report.finish(bag.report)
@@ -235,7 +235,14 @@ def bag_topics(path: str | Path) -> dict[str, BagTopic]:
         return source.topics
 
 
-def _same_columns(first: Trajectory, path: Path, other: Trajectory, other_path: Path) -> None:
+def check_same_columns(first: Trajectory, path: Path, other: Trajectory, other_path: Path) -> None:
+    """Refuse trajectories of two bags whose columns differ.
+
+    Raises
+    ------
+    InputError
+        If they do; it names one that is in one bag only.
+    """
     for expected, found in (
         (first.observation_names, other.observation_names),
         (first.action_names, other.action_names),

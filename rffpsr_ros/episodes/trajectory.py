@@ -82,8 +82,7 @@ class Trajectory:
         set_field(self, "action_names", _names(action_names, acted, "action"))
         set_field(self, "label", label)
         set_field(self, "likelihood_ratios", _ratios(likelihood_ratios, len(acted)))
-        _refuse(np.isinf(observed), self.observation_names, "observation", "infinite")
-        _refuse(~np.isfinite(acted), self.action_names, "action", "not finite")
+        check_finite(observed, acted, self.observation_names, self.action_names)
 
     def __len__(self) -> int:
         """Return the number of ticks T."""
@@ -137,7 +136,24 @@ def _names(names: Sequence[str], columns: Array, what: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _refuse(bad: NDArray[np.bool_], names: tuple[str, ...], what: str, fault: str) -> None:
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise InputError(f"{what} '{names[column]}' is {fault} at tick {row}")
+def check_finite(
+    observations: Array,
+    actions: Array,
+    observation_names: Sequence[str],
+    action_names: Sequence[str],
+    first: int = 0,
+) -> None:
+    """Refuse infinite observations and actions that are not finite; the rows begin at ``first``.
+
+    Raises
+    ------
+    InputError
+        If there is one; it says which and at which tick.
+    """
+    for bad, names, what, fault in (
+        (np.isinf(observations), observation_names, "observation", "infinite"),
+        (~np.isfinite(actions), action_names, "action", "not finite"),
+    ):
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise InputError(f"{what} '{names[column]}' is {fault} at tick {first + row}")

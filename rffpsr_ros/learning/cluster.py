@@ -47,11 +47,17 @@ class Cluster:
             if len(waiting) == ahead:
                 break
         while waiting:
-            result = waiting.popleft().result()
+            result = self._result(waiting.popleft())
             for item in upcoming:
                 waiting.append(self._submit(work, item))
                 break
             yield result
+
+    def _result(self, future: Any) -> Any:
+        result = future.result()
+        if hasattr(result, "home"):  # what it tells of lies where it was made
+            result.home = next(iter(self._client.who_has([future])[future.key]), None)
+        return result
 
     def _submit(self, work: Any, item: Any) -> Any:
         home = _home(item)
@@ -77,7 +83,7 @@ def _do(function: Callable[[Any], Any], wrapped: _Wrapped) -> Any:
 
 def _home(item: Any) -> str | None:
     """Return the worker that read the item's first recording, where that is known."""
-    while isinstance(item, Sequence) and not isinstance(item, str) and len(item):
+    while isinstance(item, tuple | list) and len(item):
         item = item[0]
-    home: str | None = getattr(item, "home", None)
-    return home
+    home = getattr(item, "home", None)
+    return home if isinstance(home, str) else None

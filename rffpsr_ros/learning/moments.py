@@ -89,5 +89,10 @@ class Regression:
         self.input_input.merge(other.input_input)
 
     def solve(self, ridge: float) -> Array:
-        """Return the ridge weights (d_y, d_x)."""
-        return ridge_regression(self.target_input.mean, self.input_input.mean, ridge)
+        """Return the ridge weights (d_y, d_x).
+
+        They lie in C order: products round differently by memory order, and another process that
+        is sent them gets them so.
+        """
+        weights = ridge_regression(self.target_input.mean, self.input_input.mean, ridge)
+        return np.ascontiguousarray(weights)

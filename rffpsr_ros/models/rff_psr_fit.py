@@ -90,9 +90,9 @@ def learn_parts(
     ``weighted``; what follows them works on what is ``prepared``. ``fit`` finds the features.
     """
     generator = np.random.default_rng(options.seed)
-    stages = two_stage_regression(
-        windows, two_stage_options(prepared, options), generator, progress, weighted, fit
-    )
+    columns = len(prepared.observation_scaling.mean), len(prepared.action_scaling.mean)
+    sizes = two_stage_options(columns, options)
+    stages = two_stage_regression(windows, sizes, generator, progress, weighted, fit)
     progress("refinement", 0.0)
     learned = _learn(prepared, stages, options, generator, progress)
     progress("guards and metrics", 0.0)
@@ -174,9 +174,8 @@ def _refine_in_stages(
     return refine_rollout(later, train, validation, stage, generator, progress, reference)
 
 
-def two_stage_options(prepared: Prepared, options: RFFPSROptions) -> TwoStageOptions:
-    """Return the two stages' options, with the ranks that the data decide."""
-    columns = len(prepared.observation_scaling.mean), len(prepared.action_scaling.mean)
+def two_stage_options(columns: tuple[int, int], options: RFFPSROptions) -> TwoStageOptions:
+    """Return the two stages' options, with the ranks that d_o and d_a decide."""
     return TwoStageOptions(
         past=options.past,
         future=options.future,

@@ -15,6 +15,7 @@ from rffpsr_ros.learning.excerpt import EXCERPT, excerpt
 from rffpsr_ros.learning.feature_set import FeatureOptions, Fitted, fit_features
 from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.importance import WeightedRecording, importance
+from rffpsr_ros.learning.memory import learning_memory
 from rffpsr_ros.learning.preparation import check_survey, prepare
 from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.survey import survey
@@ -29,7 +30,7 @@ from rffpsr_ros.models.mixture_fit import (
 from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_fit import learn_parts
+from rffpsr_ros.models.rff_psr_fit import learn_parts, two_stage_options
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import shared_signature
 
@@ -131,6 +132,8 @@ class RFFPSR:
         together = [*train, *(validation or ())]
         if self.options.models(sum(map(len, together))) > 1:
             shared_signature(train, validation)
+            workers: Workers = THIS_PROCESS if client is None else Cluster(client)
+            together = excerpt(together, np.random.default_rng(self.options.seed), workers)
             parts = cross_validation_folds(together, self.options)
             if parts:
                 return fit_mixture(together, parts, self.options, _member, progress or _ignore)
@@ -186,6 +189,12 @@ class RFFPSR:
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
     ) -> Fitted:
         return fit_features(source, options, generator)
+
+    def memory(self, train: Sequence[Trajectory]) -> int:
+        """Return the bytes that learning from these trajectories takes at the most."""
+        columns = len(train[0].observation_names), len(train[0].action_names)
+        sizes = two_stage_options(columns, self.options)
+        return learning_memory(sizes, sum(columns), sum(map(len, train)))
 
 
 def _member(

@@ -22,7 +22,7 @@ from typing import Any
 
 from rffpsr_ros.cli.band_training import measure_bands
 from rffpsr_ros.cli.learners import fit, learner_of
-from rffpsr_ros.cli.recordings import read_recordings
+from rffpsr_ros.cli.recordings import store_recordings
 from rffpsr_ros.cli.train import sign
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.live_error import training_error
@@ -62,7 +62,7 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     configuration = ChannelConfiguration.from_mapping(request["channels"])
     learner = learner_of(KIND, configuration.learning)
     reading = argparse.Namespace(ros_distro=None, msg_path=())
-    recordings = read_recordings(request["bags"], configuration, reading, _progress)
+    recordings = store_recordings(request["bags"], configuration, reading, _progress)
     model = fit(learner, recordings.trajectories, None, _progress)
     measure_bands(model, learner, recordings.trajectories, _progress)
     sign(model, configuration, recordings)

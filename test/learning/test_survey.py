@@ -86,4 +86,8 @@ def test_a_slice_shares_the_arrays_and_can_be_cut_again() -> None:
     assert np.shares_memory(part.observations, run.observations)
     assert not part.observations.flags.writeable
     np.testing.assert_array_equal(part.slice(5, 8).actions, run.actions[15:18])
+    weighted = Trajectory(run.observations, run.actions, likelihood_ratios=np.arange(70.0))
+    ratios = weighted.slice(10, 13).likelihood_ratios
+    assert ratios is not None
+    assert ratios.tolist() == [10, 11, 12]
     assert HeldRun(Run(part.observations, part.actions)).ticks == len(part) == 30

@@ -1,0 +1,168 @@
+"""What a cluster learns has the same bits as what one process learns, also when a worker dies."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning import window_source
+from rffpsr_ros.learning.blas_threads import one_blas_thread
+from rffpsr_ros.learning.cluster import Cluster
+from rffpsr_ros.learning.moments import Regression
+from rffpsr_ros.learning.scaling import Run
+from rffpsr_ros.learning.two_stage import TwoStageOptions, two_stage_regression
+from rffpsr_ros.learning.window_source import WindowSource
+from rffpsr_ros.learning.windows import Windows
+from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+
+PAST, FUTURE = 4, 3
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Return the client of a fresh cluster of two worker processes; a killed one is replaced."""
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(processes=True, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as connected,
+    ):
+        connected.wait_for_workers(2)
+        yield connected
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many blocks of few windows: there is something to hand out."""
+    monkeypatch.setattr(window_source, "BLOCK", 64)
+
+
+def recordings(count: int = 4, ticks: int = 200) -> list[Trajectory]:
+    draw = np.random.default_rng(0)
+    made = []
+    for _ in range(count):
+        actions = draw.uniform(-1, 1, (ticks, 1))
+        state, seen = 0.0, []
+        for action in actions[:, 0]:
+            state = 0.8 * np.sin(state) + action
+            seen.append([state, state**2])
+        made.append(Trajectory(np.array(seen), actions, 0.02))
+    return made
+
+
+# Functions within functions travel to the workers by value; these could not import a test's module.
+
+
+def products() -> Callable[[Windows], Regression]:
+    """Return what gives the moments of windows."""
+
+    def moments(windows: Windows) -> Regression:
+        history = windows.history
+        regression = Regression.zeros(history.shape[1], history.shape[1])
+        regression.add(history, history)
+        return regression
+
+    return moments
+
+
+def fatal(marked: float, flag: Path) -> Callable[[Windows], Regression]:
+    """Return the same; whoever meets the marked window first is killed, as a kernel would."""
+    moments = products()
+
+    def moments_or_death(windows: Windows) -> Regression:
+        if marked in windows.observations and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return moments(windows)
+
+    return moments_or_death
+
+
+def source(workers: Workers) -> WindowSource:
+    runs = [Run(np.array(t.observations), np.array(t.actions)) for t in recordings()]
+    runs[2].observations[100] = 12345.0
+    return WindowSource([window_source.HeldRun(run) for run in runs], PAST, FUTURE, workers)
+
+
+def bits(value: Any) -> list[bytes]:
+    """Return the bytes of every array within."""
+    if isinstance(value, np.ndarray):
+        return [value.tobytes()]
+    if isinstance(value, tuple):
+        return [part for item in value for part in bits(item)]
+    return []
+
+
+def test_moments_have_the_same_bits(client: Any) -> None:
+    alone, together = (source(w).total(products()) for w in (THIS_PROCESS, Cluster(client)))
+    assert alone.input_input.count == together.input_input.count > 0
+    assert bits(alone.input_input.total) == bits(together.input_input.total)
+
+
+def test_a_killed_worker_costs_nothing_but_time(client: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "killed"
+    together = source(Cluster(client)).total(fatal(12345.0, flag))
+    assert flag.exists()  # a worker was killed in the middle
+    with one_blas_thread():
+        alone = source(THIS_PROCESS).total(products())
+    assert bits(alone.input_input.total) == bits(together.input_input.total)
+
+
+@pytest.mark.parametrize("method", ["joint", "conditional"])
+def test_both_stages_have_the_same_bits(client: Any, method: Any) -> None:
+    options = TwoStageOptions(
+        past=PAST, future=FUTURE, features=30, rank=8, state_rank=6, stage_one=method
+    )
+
+    def learned(workers: Workers) -> list[bytes]:
+        with one_blas_thread():
+            result = two_stage_regression(source(workers), options, np.random.default_rng(1))
+        return bits((*result.features[5:], *result.system))
+
+    assert learned(THIS_PROCESS) == learned(Cluster(client))
+
+
+def test_the_learner_takes_a_client_and_learns_the_same(client: Any) -> None:
+    learner = RFFPSR(past=PAST, future=FUTURE, features=30, iterations=10)
+    alone, together = learner.fit(recordings()), learner.fit(recordings(), client=client)
+    assert bits(tuple(alone.parts)) == bits(tuple(together.parts))
+
+
+@pytest.fixture
+def two_bags(tmp_path: Path, workshop: Any) -> list[Path]:
+    """Return bags of the robot, each in a file of its own."""
+    return [workshop.write_robot(tmp_path / f"bag_{i}", ticks=150 + 40 * i) for i in range(2)]
+
+
+def test_training_on_a_cluster_writes_the_same_model(
+    client: Any, run: Any, workshop: Any, two_bags: list[Path], tmp_path: Path
+) -> None:
+    config = tmp_path / "robot.yaml"
+    config.write_text(workshop.configuration)
+    models = tmp_path / "alone", tmp_path / "together"
+    for model, more in zip(models, ((), ("--scheduler", client.scheduler.address)), strict=True):
+        words = (*two_bags, "--config", config, "--out", model, *workshop.quick, *more)
+        outcome = run("train", *words)
+        assert outcome.code == 0, outcome.err
+    assert models[0].read_bytes() == models[1].read_bytes()
+
+
+def test_a_scheduler_that_does_not_answer_is_one_sentence(
+    run: Any, workshop: Any, two_bags: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rffpsr_ros.cli.cluster_client.CONNECTION_SECONDS", 0.2)
+    config = tmp_path / "robot.yaml"
+    config.write_text(workshop.configuration)
+    address = "tcp://127.0.0.1:9"  # the discard port: nobody listens
+    outcome = run(
+        "train", *two_bags, "--config", config, "--out", tmp_path / "m", "--scheduler", address
+    )
+    assert outcome.code != 0
+    assert f"no Dask scheduler answers at {address}" in outcome.err
+    assert len(outcome.err.strip().splitlines()) == 1
