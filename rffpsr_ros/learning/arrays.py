@@ -12,6 +12,14 @@ Array: TypeAlias = NDArray[Any]
 """An array of floats; float64 unless a caller chose float32 for speed."""
 
 
+def as_sent(values: Array) -> Array:
+    """Return a copy that lies in memory as it would in a process that was sent it.
+
+    Products round differently by order and strides in memory.
+    """
+    return np.array(values, order="C")
+
+
 def khatri_rao(left: Array, right: Array) -> Array:
     """Return the row-wise Kronecker product (N, m n) of (N, m) and (N, n); right index fastest."""
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)

@@ -5,8 +5,11 @@ Nothing here imports Dask: whoever has its client brings it along.
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from rffpsr_ros.learning.blas_threads import keep_one_blas_thread
@@ -31,14 +34,16 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        self._pack: Callable[[Any], bytes] = import_module("cloudpickle").dumps
 
     def map(
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
     ) -> Iterator[ResultT]:
         """Yield the function's results in the order of the items."""
         # The function, with the feature maps in it, travels once to every worker, and as a task's
-        # result it is made again where it was lost.
-        work = self._client.submit(_same, function, pure=False)
+        # result it is made again where it was lost. It and the items are packed here: Dask would
+        # give arrays that lie anywhere in memory, and products round differently there.
+        work = self._client.submit(_same, self._pack(function), pure=False)
         waiting: deque[Any] = deque()
         upcoming = iter(items)
         ahead = max(AHEAD * sum(self._client.nthreads().values()), AHEAD)
@@ -62,23 +67,22 @@ class Cluster:
     def _submit(self, work: Any, item: Any) -> Any:
         home = _home(item)
         place = {} if home is None else {"workers": [home], "allow_other_workers": True}
-        return self._client.submit(_do, work, _Wrapped(item), pure=False, **place)
+        return self._client.submit(_do, work, self._pack(item), pure=False, **place)
 
 
-class _Wrapped:
-    """An item that Dask does not look into for futures to wait for."""
-
-    def __init__(self, item: Any) -> None:
-        self.item = item
+def _same(parcel: bytes) -> bytes:
+    return parcel
 
 
-def _same(function: Any) -> Any:
-    return function
-
-
-def _do(function: Callable[[Any], Any], wrapped: _Wrapped) -> Any:
+def _do(work: bytes, item: bytes) -> Any:
     keep_one_blas_thread()
-    return function(wrapped.item)
+    return _unpacked(work)(pickle.loads(item))
+
+
+@lru_cache(maxsize=4)
+def _unpacked(work: bytes) -> Callable[[Any], Any]:
+    function: Callable[[Any], Any] = pickle.loads(work)
+    return function
 
 
 def _home(item: Any) -> str | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.arrays import Array, as_sent
 
 MEDIAN_POINTS = 1000
 """Points that the median trick looks at; more change the bandwidth by less than a percent."""
@@ -129,4 +129,4 @@ class FeatureMap(NamedTuple):
 
     def astype(self, dtype: type[np.floating]) -> FeatureMap:
         """Return the same map computing in another precision."""
-        return FeatureMap(self.frequencies.astype(dtype), self.projection.astype(dtype))
+        return FeatureMap(*(as_sent(part.astype(dtype)) for part in self))

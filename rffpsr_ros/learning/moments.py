@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.arrays import Array, as_sent
 
 
 @dataclass
@@ -89,10 +89,5 @@ class Regression:
         self.input_input.merge(other.input_input)
 
     def solve(self, ridge: float) -> Array:
-        """Return the ridge weights (d_y, d_x).
-
-        They lie in C order: products round differently by memory order, and another process that
-        is sent them gets them so.
-        """
-        weights = ridge_regression(self.target_input.mean, self.input_input.mean, ridge)
-        return np.ascontiguousarray(weights)
+        """Return the ridge weights (d_y, d_x)."""
+        return as_sent(ridge_regression(self.target_input.mean, self.input_input.mean, ridge))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.arrays import Array, as_sent
 from rffpsr_ros.learning.moments import Moment
 
 OVERSAMPLING = 10
@@ -61,7 +61,7 @@ def principal_directions(
     eigenvalues, vectors = scipy.linalg.eigh(compressed.mean)
     singular = np.sqrt(np.maximum(eigenvalues[::-1], 0))
     kept = min(rank, max(1, int(np.sum(singular > tolerance * singular[0]))))
-    return _fix_signs(basis @ vectors[:, ::-1][:, :kept])
+    return as_sent(_fix_signs(basis @ vectors[:, ::-1][:, :kept]))
 
 
 def _second_moment_times(chunks: Callable[[], Iterable[Array]], basis: Array) -> Array:
