@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from operator import methodcaller
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,7 +134,7 @@ class RFFPSR:
         if self.options.models(sum(map(len, together))) > 1:
             shared_signature(train, validation)
             workers: Workers = THIS_PROCESS if client is None else Cluster(client)
-            together = excerpt(together, np.random.default_rng(self.options.seed), workers)
+            together = list(workers.map(methodcaller("loaded"), together))
             parts = cross_validation_folds(together, self.options)
             if parts:
                 return fit_mixture(together, parts, self.options, _member, progress or _ignore)
