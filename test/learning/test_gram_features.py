@@ -1,5 +1,6 @@
 """Features by Gram matrices, against primal features and against kernel Bayes' rule written out."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ OPTIONS = TwoStageOptions(
     past=2, future=2, rank=500, observation_rank=500, action_rank=500, state_rank=6,
     tolerance=1e-5, ridge=1e-4, stage_two_ridge=1e-4,
 )  # fmt: skip
-VIEWS = (
+VIEWS: tuple[Callable[[Windows], Array], ...] = (
     lambda w: w.history,
     lambda w: w.observations[:, 0],
     lambda w: w.actions[:, 0],
@@ -64,7 +65,7 @@ class FiniteKernelMap(NamedTuple):
 
     @property
     def size(self) -> int:
-        return self.coordinates.shape[1]
+        return int(self.coordinates.shape[1])
 
     def kernel(self, points: Array) -> Array:
         features = random_fourier_features(points, self.frequencies)
@@ -101,7 +102,7 @@ def test_primal_and_gram_forms_agree_for_a_finite_dimensional_kernel() -> None:
     windows, draw = windows_of(training), np.random.default_rng(2)
     primal, gram = [], []
     for view, count in zip(VIEWS, (4, 1, 1, 2, 2), strict=True):
-        points = view(windows)
+        points = np.asarray(view(windows))
         frequencies = draw_frequencies(points.shape[1], count, 0.8, draw)
         primal.append(FeatureMap(frequencies, np.eye(2 * count)))
         blank = FiniteKernelMap(points, np.empty((0, 0)), frequencies)
