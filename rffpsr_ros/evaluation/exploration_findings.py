@@ -142,10 +142,10 @@ def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
     if channel.response > NO_ANSWER:
         largest = _with_unit(max(abs(channel.low), abs(channel.high)), channel)
         return Finding(
-            "warning",
+            "note",
             name,
-            f"no observation answers to '{name}', which never exceeded {largest}: excite it more,"
-            " or leave it out",
+            f"no observation was found to answer to '{name}', which never exceeded {largest}: unless"
+            " its effect is far from linear, excite it more, or leave it out",
         )
     span = f"from {channel.low:.3g} to {_with_unit(channel.high, channel)}"
     if 3 * open_ < future:

@@ -46,9 +46,12 @@ def response_p_values(runs: Sequence[Run], generator: np.random.Generator) -> Ar
 
 
 def _rows(run: Run) -> tuple[Array, Array]:
-    """Return changes of observations (N, d_o) and the actions (N, LAGS, d_a) up to each."""
+    """Return changes of observations (N, 3 d_o) and the actions (N, LAGS, d_a) up to each."""
     ticks = np.arange(LAGS - 1, len(run.actions))
-    changes = run.observations[ticks] - run.observations[ticks - CHANGE]
+    now, before = run.observations[ticks], run.observations[ticks - 1]
+    # Over a few ticks an answer stands out of noise, by its jerk out of a swing that goes on.
+    jerk = now - 2 * before + run.observations[ticks - 2]
+    changes = np.hstack([now - run.observations[ticks - CHANGE], now - before, jerk])
     acted = run.actions[ticks[:, None] - np.arange(LAGS)]
     complete = ~np.isnan(changes).any(axis=1)
     return changes[complete], acted[complete]
