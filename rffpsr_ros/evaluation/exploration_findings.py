@@ -144,8 +144,8 @@ def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
         return Finding(
             "note",
             name,
-            f"no observation was found to answer to '{name}', which never exceeded {largest}: unless"
-            " its effect is far from linear, excite it more, or leave it out",
+            f"no observation was found to answer to '{name}', which never exceeded {largest};"
+            " unless its effect is far from linear, excite it more, or leave it out",
         )
     span = f"from {channel.low:.3g} to {_with_unit(channel.high, channel)}"
     if 3 * open_ < future:
