@@ -130,6 +130,7 @@ class Follower:
         self._from_history = self.options.start == "running"
         self._history: list[Tick] | None = None
         self._past_events: dict[str, int] = {}
+        self._newest: Tick | None = None
 
     @property
     def sampler(self) -> Sampler:
@@ -171,6 +172,20 @@ class Follower:
         """Take announced actions (n, d_a); see `FutureActions.take_plan`."""
         self._future.take_plan(plan)
 
+    def in_silence(self, late: int) -> Forecast | None:
+        """Return the forecast from ``late`` ticks after the newest one, of which nothing has come.
+
+        It says that it is stale, has no band and changes nothing. None between segments, and later
+        than a forecast looks ahead.
+        """
+        tick, horizon = self._newest, self.options.horizon
+        if self.state is None or tick is None or not 0 < late <= horizon:
+            return None
+        actions, words = self._future.ahead(late + horizon, self._last_command(tick))
+        values = self.model.predict(self.state, actions)[late:]
+        origin_ns = tick.stamp_ns + round(late * self.configuration.period * 1e9)
+        return Forecast(origin_ns, values, actions[late:], f"{words}, stale by {late} ticks", None)
+
     def reset(self, reason: str, start: str | None = None) -> None:
         """Forget everything; the next segment starts as the very first, or as ``start`` says."""
         self._finish("reset: " + reason)
@@ -191,19 +206,22 @@ class Follower:
         if self.state is None:
             self._begin()
         self.state = self.model.update(self.state, tick.action, tick.observation)
+        self._newest = tick
         self._learn_from_history(tick)
         self._future.advance()
         self.live_error.step(self.state, tick.action, tick.observation)
         if (tick.number + 1) % self.options.publish_every or not (wanted is None or wanted()):
             return Step(tick, None)
-        command = self._sampler.command_of_next_tick
-        last = tick.action if command is None else command
-        assumed = self._future.ahead(self.options.horizon, last)
+        assumed = self._future.ahead(self.options.horizon, self._last_command(tick))
         values = self.model.predict(self.state, assumed.actions)
         half_width = self.live_error.half_width
         return Step(
             tick, Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
         )
+
+    def _last_command(self, tick: Tick) -> Array:
+        command = self._sampler.command_of_next_tick
+        return tick.action if command is None else command
 
     def _live_error(self) -> LiveError:
         return LiveError(self.model, self.options.horizon, self.options.coverage)
@@ -241,7 +259,7 @@ class Follower:
     def _finish(self, cause: str) -> None:
         self._past_events = self.events
         self.live_error.interrupt()
-        self.state = None
+        self.state = self._newest = None
         self._history = None
         self.resets[cause] = self.resets.get(cause, 0) + 1
 

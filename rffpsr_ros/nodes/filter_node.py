@@ -64,7 +64,7 @@ class FilterNode(LifecycleNode):
         self._inputs: dict[str, TopicInput] = {}
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
         self._active = False
-        self._newest_ns = 0
+        self._newest_ns = self._heard_ns = 0
         self._times = StepTimes()
         self._receive_times = ReceiveTimes(lambda: self.get_clock().now().nanoseconds)
         self._outputs = ForecastPublisher(self)
@@ -72,6 +72,8 @@ class FilterNode(LifecycleNode):
         self._rounds = 0
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
+        if self._value("stale_after"):
+            self.create_timer(self._value("stale_after"), self._on_silence)
         offer(self, {"reset": self._on_reset, "reload": self._on_reload})
         self._plans: Any = None
         self._listen_to_plans()
@@ -204,10 +206,21 @@ class FilterNode(LifecycleNode):
         for outcome in outcomes:
             self._tell(outcome, follower)
         if outcomes:
+            self._heard_ns = receive_ns
             self._times.add(perf_counter() - began)
 
     def _wanted(self) -> bool:
         return self._active and self._outputs.wanted
+
+    def _on_silence(self) -> None:
+        """Publish what is expected now, if nothing has come for long."""
+        follower = self._follower
+        silent = (self.get_clock().now().nanoseconds - self._heard_ns) / 1e9
+        if follower is None or silent < self._value("stale_after") or not self._wanted():
+            return
+        forecast = follower.in_silence(int(silent / follower.configuration.period))
+        if forecast is not None:
+            self._outputs.publish_stale(forecast, follower.model.signature, self._value("lead"))
 
     def _tell(self, outcome: Outcome, follower: Follower) -> None:
         if isinstance(outcome, Step):

@@ -54,14 +54,20 @@ class ForecastPublisher:
         signature, state = follower.model.signature, follower.state
         self._publish_error(step, signature)
         if step.forecast is not None:
-            self._publish_forecast(step, step.forecast, signature, lead)
+            self._publish_forecast(step.forecast, signature, lead)
+            if self._listened("error"):
+                row = min(lead, len(step.forecast.values))
+                expected = step.forecast.values[row - 1], step.forecast.assumes
+                self._awaited.append((step.tick.number + row, *expected))
             self._publish_band(step.forecast, follower.options.coverage)
         if self._state.get_subscription_count():
             self._state.publish(_state_message(state))
 
-    def _publish_forecast(
-        self, step: Step, forecast: Forecast, signature: Signature, lead: int
-    ) -> None:
+    def publish_stale(self, forecast: Forecast, signature: Signature, lead: int) -> None:
+        """Publish a forecast made in silence; no error is told of it."""
+        self._publish_forecast(forecast, signature, lead)
+
+    def _publish_forecast(self, forecast: Forecast, signature: Signature, lead: int) -> None:
         names, period = signature.observation_names, signature.period
         lead = min(lead, len(forecast.values))
         ahead = forecast.values[lead - 1]
@@ -78,8 +84,6 @@ class ForecastPublisher:
             self._publishers["predicted"].publish(
                 predicted_message(make, ahead, names, target_ns, forecast.assumes)
             )
-        if self._listened("error"):
-            self._awaited.append((step.tick.number + lead, ahead, forecast.assumes))
 
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
         """Publish the band around a forecast, if the model has any."""

@@ -52,7 +52,7 @@ FILTER_TOPICS = (
         _FLOATS,
         _OUTPUT,
         "The forecast, horizon x observation, as `layout.dim` says. The first label also says"
-        " which future actions are assumed.",
+        " which future actions are assumed, and of a forecast made in silence how stale it is.",
     ),
     Topic(
         "~/band",

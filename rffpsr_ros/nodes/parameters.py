@@ -117,6 +117,14 @@ FILTER: tuple[Parameter, ...] = (
         "Run the model's step compiled, if numba is installed (the extra `fast`). The first time"
         " this takes some seconds before the node serves.",
     ),
+    Parameter(
+        "stale_after",
+        0.0,
+        "Seconds without a tick after which, and every so many seconds, a forecast marked stale is"
+        " published, for up to `horizon` ticks; 0: never.",
+        0.0,
+        1e9,
+    ),
     RESET_ON_TIME_JUMP,
     QUEUE_DEPTH,
     Parameter(

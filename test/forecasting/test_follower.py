@@ -253,3 +253,25 @@ def test_missing_targets_do_not_count(model: RFFPSRModel) -> None:
     assert live.by_horizon is not None
     np.testing.assert_array_equal(live.by_horizon, [[np.nan], [1.0]])
     assert live.ratio is None
+
+
+def test_in_silence_the_forecast_goes_on_where_the_last_one_was(model: RFFPSRModel) -> None:
+    follower = Follower(model, FollowOptions(HORIZON))
+    assert follower.in_silence(1) is None
+    last = [step for step in follow(follower, sequence(5, 40)) if isinstance(step, Step)][-1]
+    assert last.forecast is not None
+    before = follower.state
+    for late in (1, HORIZON):
+        stale = follower.in_silence(late)
+        assert stale is not None
+        assert stale.origin_ns == last.forecast.origin_ns + late * PERIOD_NS
+        assert stale.assumes == f"hold, stale by {late} ticks"
+        assert stale.half_width is None
+        assert len(stale.values) == len(stale.actions) == HORIZON
+        overlap = HORIZON - late
+        np.testing.assert_array_equal(stale.values[:overlap], last.forecast.values[late:])
+    assert follower.state is before
+    assert follower.in_silence(0) is None
+    assert follower.in_silence(HORIZON + 1) is None
+    follower.reset("asked for")
+    assert follower.in_silence(1) is None

@@ -72,3 +72,37 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
         assert one.position[0] == seen - expected[_ns(one.header.stamp)]
     assert len(belief[-1].data) == len(load_model(synthetic_model).initial_state()[0])
     assert node.end() == 0
+
+
+def test_in_silence_forecasts_are_marked_stale(ros: Any, synthetic_model: Path) -> None:
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    node = ros.start("filter_node", model_path=synthetic_model, horizon=20, stale_after=0.1)
+    peer = ros.peer
+    prediction = peer.collect("/rffpsr_filter/prediction", Float64MultiArray)
+    observe = peer.publisher("/joint_states", JointState)
+    peer.publisher("/command", JointState)
+    peer.matched("/joint_states", "/command")
+    node.wait_for("serving")
+    peer.heard("/rffpsr_filter/prediction")
+
+    def assumed() -> str:
+        return str(prediction[-1].layout.dim[0].label) if prediction else ""
+
+    for tick in range(10):
+        stamp = START_NS + tick * PERIOD_NS
+        peer.publish("/command", joint_state(stamp, ["a"], effort=[0.1]))
+        observe.publish(joint_state(stamp + 1000, ["o"], position=[np.sin(0.3 * tick)]))
+        peer.spin()
+    peer.until(lambda: "stale by" in assumed(), "a forecast that is marked stale")
+    stale = [m for m in prediction if "stale by" in m.layout.dim[0].label]
+    assert [d.size for d in stale[-1].layout.dim] == [20, 1]
+    before, stamp = len(prediction), START_NS + 10 * PERIOD_NS
+    peer.publish("/command", joint_state(stamp, ["a"], effort=[0.1]))
+    observe.publish(joint_state(stamp + 1000, ["o"], position=[0.2]))
+    peer.until(
+        lambda: any("stale" not in m.layout.dim[0].label for m in prediction[before:]),
+        "a forecast that is not",
+    )
+    assert node.end() == 0
