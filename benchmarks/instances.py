@@ -27,7 +27,7 @@ from rffpsr_ros.models.predictive_model import PredictiveModel, stack_states
 
 HORIZON = 10
 SETTLED = 100
-TEST = 4000
+TEST = 2000
 
 
 def main() -> None:

@@ -34,6 +34,9 @@ RIDGES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
 
 LARGEST_ORDER = 20
 
+JUDGED_TICKS = 10_000
+"""Held-out ticks that candidates are judged by, about."""
+
 SIMPLER_UP_TO = 1.002
 """The lowest order is chosen whose score is at most this much worse than the best one's."""
 
@@ -111,12 +114,11 @@ class Kalman:
         if not judge_by:
             learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))
         with one_blas_thread():
-            chosen = self._choose(
-                standardise(learn_from, *scalings), standardise(judge_by, *scalings), progress
-            )
+            held_out = _first_ticks(standardise(judge_by, *scalings))
+            chosen = self._choose(standardise(learn_from, *scalings), held_out, progress)
             runs = standardise(train, *scalings)
             (system,) = learn_linear_systems(runs, chosen.options, [chosen.order])
-            errors = _squared_errors(system, standardise(judge_by, *scalings), chosen.options)
+            errors = _squared_errors(system, held_out, chosen.options)
         by_horizon = np.nanmean(errors.squared, axis=0) * scalings[0].deviation ** 2
         record = TrainingRecord(
             {**vars(chosen.options), "order": chosen.order},
@@ -154,6 +156,12 @@ class Kalman:
         now = best(tried, 1.0)
         alike = [c for c in tried if c.options == now.options]
         return next(c for c in alike if c.score <= SIMPLER_UP_TO * now.score)
+
+
+def _first_ticks(runs: Sequence[Run]) -> list[Run]:
+    """Return what candidates are judged by: no more says much more, and all are filtered."""
+    share = max(JUDGED_TICKS // len(runs), 100)
+    return [Run(run.observations[:share], run.actions[:share]) for run in runs]
 
 
 class _Errors(NamedTuple):

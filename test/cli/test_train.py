@@ -76,11 +76,15 @@ def test_a_recording_too_short_for_bands_still_gives_a_model(
     assert load_model(here / "m").bands is None
 
 
-@pytest.mark.parametrize("kind", ["rff_psr", "kalman", "linear_arx", "last_observation", "mean"])
+@pytest.mark.parametrize(
+    "kind", ["rff_psr", "hse_psr", "kalman", "linear_arx", "last_observation", "mean"]
+)
 def test_same_data_and_seed_give_the_same_bytes(
     kind: str, run: Run, workshop: Any, robots: list[Path], configuration: Path, here: Path
 ) -> None:
-    quick = workshop.quick if kind == "rff_psr" else ("--quiet",)
+    quick = {"rff_psr": workshop.quick, "hse_psr": ("--quiet", "--no-bands")}.get(
+        kind, ("--quiet",)
+    )
     for name in ("first", "second"):
         words = ["--config", configuration, "--out", name, "--model", kind, "--seed", 7, *quick]
         assert run("train", *robots, *words).code == 0
