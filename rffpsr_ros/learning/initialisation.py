@@ -33,8 +33,14 @@ STATE_CAP = 5.0
 """States are held within so many times the largest training state."""
 
 
-DIRECT_RANK = 60
-"""Cap on the directions kept of the direct term's features."""
+DIRECT_RANK = 2 / 3
+"""Cap on the directions kept of the direct term's features, relative to its frequencies."""
+
+DIRECT_TOLERANCE = 1e-7
+"""Weak directions of smooth features tell much where there is no noise; the ridge judges them."""
+
+DIRECT_BANDWIDTH = 2.0
+"""Bandwidth of the direct term's features, as a multiple of the median distance."""
 
 BASE_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """The less noise in a recording, the smaller the best one."""
@@ -42,7 +48,7 @@ BASE_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 LIGHT_RIDGE = 1e-3
 """Where refinement first starts: more would hold back what gradient steps can still correct."""
 
-REMAINDER_RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+REMAINDER_RIDGES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 class InitialPredictor(NamedTuple):
@@ -68,18 +74,23 @@ class PredictorRegression(NamedTuple):
     direct_coordinates: Array
 
     def predictor(self, base_ridge: float, remainder_ridge: float | None) -> InitialPredictor:
-        """Return the predictor: first the base, then the rest on what it leaves over.
+        """Return the predictor: base and the rest by one regression, each with its own ridge.
 
-        Without a remainder's ridge the base stands alone.
+        Without a remainder's ridge the base stands alone. Fitted first and alone it would take
+        from old ticks what is a nonlinear function of the newest ones, and leave over what a short
+        window cannot explain.
         """
         cross = self.regression.target_input.mean
         inner = self.regression.input_input.mean
         ours, rest = slice(0, self.base_size), slice(self.base_size, None)
-        base = ridge_regression(cross[:, ours], inner[ours, ours], base_ridge)
-        remainder = np.zeros_like(cross[:, rest])
-        if remainder_ridge is not None:
-            left_over = cross[:, rest] - base @ inner[ours, rest]
-            remainder = ridge_regression(left_over, inner[rest, rest], remainder_ridge)
+        if remainder_ridge is None:
+            base = ridge_regression(cross[:, ours], inner[ours, ours], base_ridge)
+            remainder = np.zeros_like(cross[:, rest])
+        else:
+            ridges = np.full(len(inner), remainder_ridge)
+            ridges[ours] = base_ridge
+            both = ridge_regression(cross, inner, ridges)
+            base, remainder = both[:, ours], both[:, rest]
         prediction, direct = np.split(remainder.T, [self.joint_size])
         direct = self.direct_coordinates @ direct
         weights = Weights(*self.dynamics, prediction, base.T, direct)
@@ -148,7 +159,8 @@ def choose_ridges(
         "remainder_ridge": remainder,
         "remainder_scores": {str(ridge): value for ridge, value in together.items()},
     }
-    chosen = [LIGHT_RIDGE, remainder]
+    light = LIGHT_RIDGE if remainder is None else min(LIGHT_RIDGE, remainder)
+    chosen = [light, remainder]
     return [regression.predictor(base_ridge, ridge) for ridge in chosen], notes
 
 
@@ -162,13 +174,13 @@ def _draw_direct(
                 yield direct_input(frame, windows.observations, windows.actions)
 
     points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
-    bandwidth = median_distance(points, generator)
+    bandwidth = DIRECT_BANDWIDTH * median_distance(points, generator)
     drawn = draw_frequencies(points.shape[1], frequencies, bandwidth, generator)
     projection = principal_directions(
         lambda: (random_fourier_features(rows, drawn) for rows in inputs()),
         2 * frequencies,
-        DIRECT_RANK,
-        1e-4,
+        max(1, round(DIRECT_RANK * frequencies)),
+        DIRECT_TOLERANCE,
         generator,
     )
     return FeatureMap(drawn, projection)

@@ -55,12 +55,14 @@ def _products(left: Array, right: Array) -> Array:
     return np.asarray(left.T @ right)
 
 
-def ridge_regression(target_input: Array, input_input: Array, ridge: float) -> Array:
+def ridge_regression(target_input: Array, input_input: Array, ridge: float | Array) -> Array:
     """Return W (d_y, d_x), the minimiser of mean |y - W x|^2 + ridge |W|^2.
+
+    Every input may have a ridge (d_x,) of its own.
 
     Takes the mean moments E[y x^T] and E[x x^T]; on means, one ridge means the same for any N.
     """
-    regularised = input_input + ridge * np.eye(len(input_input))
+    regularised = input_input + np.diag(np.broadcast_to(ridge, len(input_input)))
     return np.asarray(scipy.linalg.solve(regularised, target_input.T, assume_a="pos")).T
 
 

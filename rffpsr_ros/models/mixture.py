@@ -23,6 +23,23 @@ class MixtureState(NamedTuple):
     members: tuple[Any, ...]
 
 
+class Trust(NamedTuple):
+    """Where forecasts are believed, and which member speaks for those that are beyond."""
+
+    low: Array
+    """(d_o,)"""
+    high: Array
+    """(d_o,)"""
+    fallback: int
+    """Place of a member that may forecast anything: a linear one."""
+
+    def __call__(self, forecast: Array, fallback: Array) -> Array:
+        """Return the forecast (..., d_o), or the fallback's where it is beyond the limits."""
+        with np.errstate(invalid="ignore"):
+            believed = (forecast >= self.low) & (forecast <= self.high)
+        return np.where(believed, forecast, fallback)
+
+
 class MixtureModel(PredictiveModel[MixtureState]):
     """A weighted sum of the members' forecasts, by horizon and observation.
 
@@ -35,6 +52,9 @@ class MixtureModel(PredictiveModel[MixtureState]):
         Models with the same signature.
     weights
         (H, d_o, members), not negative, adding up to 1 over members.
+    trust
+        A nonlinear model that is fed its own forecasts can run away where it has never been;
+        then a linear one replaces it. None: no limits.
     """
 
     kind: ClassVar[str] = "mixture"
@@ -45,12 +65,14 @@ class MixtureModel(PredictiveModel[MixtureState]):
         record: TrainingRecord,
         members: Sequence[PredictiveModel[Any]],
         weights: Array,
+        trust: Trust | None = None,
     ) -> None:
         """Take the members and their weights."""
         self.signature = signature
         self.record = record
         self.members = tuple(members)
         self.weights = weights
+        self.trust = trust
 
     @property
     def history_length(self) -> int:
@@ -81,12 +103,22 @@ class MixtureModel(PredictiveModel[MixtureState]):
         horizon = actions.shape[-2]
         last = np.minimum(np.arange(horizon), len(self.weights) - 1)
         weights = self.weights[last]
+        needed: Array = np.array(weights.any(axis=(0, 1)))
+        if self.trust is not None:
+            needed[self.trust.fallback] = True
+        forecasts = {
+            place: member.predict(of_member, actions)
+            for place, (member, of_member) in enumerate(
+                zip(self.members, state.members, strict=True)
+            )
+            if needed[place]
+        }
         blended: Array = np.zeros(())
-        for place, (member, of_member) in enumerate(zip(self.members, state.members, strict=True)):
-            share = weights[..., place]
-            if not share.any():
-                continue  # nor could its overflow reach the sum
-            blended = blended + share * member.predict(of_member, actions)
+        for place, forecast in forecasts.items():
+            believed = forecast
+            if self.trust is not None:
+                believed = self.trust(forecast, forecasts[self.trust.fallback])
+            blended = blended + weights[..., place] * believed
         return blended
 
     def served(self, compiled: bool = True) -> MixtureModel:
@@ -110,11 +142,15 @@ class MixtureModel(PredictiveModel[MixtureState]):
         """Return the weights, and the members under names of their own."""
         headers: list[dict[str, Any]] = []
         arrays = {"weights": self.weights}
+        fallback = None
+        if self.trust is not None:
+            arrays |= {"trust_low": self.trust.low, "trust_high": self.trust.high}
+            fallback = self.trust.fallback
         for place, member in enumerate(self.members):
             header, own = member.to_arrays()
             headers.append({"kind": member.kind, "model": header})
             arrays |= {f"{_prefix(place)}{name}": array for name, array in own.items()}
-        return {"members": headers}, arrays
+        return {"members": headers, "fallback": fallback}, arrays
 
     @classmethod
     def from_arrays(
@@ -137,7 +173,10 @@ class MixtureModel(PredictiveModel[MixtureState]):
             }
             kind = model_class(member["kind"])
             members.append(kind.from_arrays(signature, record, member["model"], own))
-        return cls(signature, record, members, arrays["weights"])
+        trust = None
+        if header["fallback"] is not None:
+            trust = Trust(arrays["trust_low"], arrays["trust_high"], int(header["fallback"]))
+        return cls(signature, record, members, arrays["weights"], trust)
 
 
 def _prefix(place: int) -> str:

@@ -8,7 +8,6 @@ how the forecasts are added up.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
@@ -24,12 +23,13 @@ from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.scores import robust_score
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
+from rffpsr_ros.models.held_out_errors import held_out_errors, held_out_targets, judged_blocks
 from rffpsr_ros.models.kalman_learner import Kalman
-from rffpsr_ros.models.mixture import MixtureModel
+from rffpsr_ros.models.mixture import MixtureModel, Trust
+from rffpsr_ros.models.mixture_trials import first_model
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_options import RefineFrom, RFFPSROptions
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
 
 WHOLE_FROM = 9
@@ -38,18 +38,8 @@ WHOLE_FROM = 9
 ROUNDS = 4
 """A long recording is cut so many times in a row, so that each part is like the rest."""
 
-JUDGED_TICKS = 200
-"""Held-out recordings are judged in blocks of so many ticks, each a group of its own."""
-
-JUDGED_BLOCKS = 24
-"""Blocks of a fold that are judged, at the most."""
-
-WAYS: tuple[RefineFrom, ...] = ("light", "regularised")
-"""How refinement is tried on the first fold."""
-
-CLEARLY = 0.9
-"""Full steps from a light start must do so much better than gentle ones, which are safer where a
-model is used otherwise than it was taught."""
+TRUSTED = 0.5
+"""How far beyond the range of the recordings forecasts are believed, as a fraction of it."""
 
 LEAST_SHARE = 0.02
 """A member that nowhere has a larger share is left out: it would cost more than it gives."""
@@ -100,7 +90,7 @@ def fit_mixture(
 ) -> MixtureModel:
     """Return the blend of the models learned on folds and of linear ones."""
     horizon = options.horizon or options.future
-    judged = [_blocks(part.held_out) for part in parts]
+    judged = [judged_blocks(part.held_out) for part in parts]
 
     def fitted(number: int, options: RFFPSROptions) -> RFFPSRModel:
         def of_fold(stage: str, fraction: float, error: float | None = None) -> None:
@@ -109,13 +99,12 @@ def fit_mixture(
         seeded = replace(options, seed=options.seed + number)
         return fit_one(*parts[number], seeded, of_fold)
 
-    first, tried = _first(fitted, options)
-    chosen = replace(options, refine_from=first.record.options["refine_from"])
+    first, chosen, tried = first_model(fitted, options)
     learned = [first, *(fitted(number, chosen) for number in range(1, len(parts)))]
     own = [
         errors
         for model, blocks in zip(learned, judged, strict=True)
-        for errors in _errors(model, blocks, options.past, horizon)
+        for errors in held_out_errors(model, blocks, options.past, horizon)
     ]
     candidates = [Candidate("rff_psr", learned, own)]
     progress("linear models", 0.0)
@@ -123,21 +112,11 @@ def fit_mixture(
         errors = _linear_errors(learner, parts, judged, options.past, horizon)
         if errors:
             candidates.append(Candidate(name, [learner.fit(trajectories)], errors))
-    return _blend(candidates, chosen, trajectories, tried)
-
-
-def _first(
-    fitted: Callable[[int, RFFPSROptions], RFFPSRModel], options: RFFPSROptions
-) -> tuple[RFFPSRModel, dict[str, float]]:
-    """Return the first fold's model, refined the way that does better there, and what was tried."""
-    if options.refinement != "rollout" or options.refine_from != "both":
-        return fitted(0, options), {}
-    models = {way: fitted(0, replace(options, refine_from=way)) for way in WAYS}
-    tried: dict[str, float] = {
-        way: model.record.metrics["refinement"]["score_after"] for way, model in models.items()
-    }
-    clear = tried["light"] < CLEARLY * tried["regularised"]
-    return models["light" if clear else "regularised"], tried
+    came = [
+        rows for blocks in judged for _, rows in held_out_targets(blocks, options.past, horizon)
+    ]
+    candidates, trust = _trusted(candidates, came, trajectories)
+    return _blend(candidates, chosen, trajectories, tried, trust)
 
 
 def _linear_learners(options: RFFPSROptions, horizon: int) -> Mapping[str, Learner]:
@@ -159,10 +138,38 @@ def _linear_errors(
     errors = []
     try:
         for part, blocks in zip(parts, judged, strict=True):
-            errors += _errors(learner.fit(part.train), blocks, past, horizon)
+            errors += held_out_errors(learner.fit(part.train), blocks, past, horizon)
     except InputError:
         return []
     return errors
+
+
+def _trusted(
+    candidates: Sequence[Candidate], came: Sequence[Array], trajectories: Sequence[Trajectory]
+) -> tuple[list[Candidate], Trust | None]:
+    """Return the candidates with the better linear one in place of forecasts far out of range.
+
+    ``Trust.fallback`` is the place among candidates. Without a linear one there are no limits.
+    """
+    if len(candidates) == 1:
+        return list(candidates), None
+    rows = np.concatenate([trajectory.observations for trajectory in trajectories])
+    low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+    deviation = np.nanstd(rows, axis=0)
+    scores = [_score(candidate.errors, deviation) for candidate in candidates[1:]]
+    fallback = 1 + int(np.argmin(scores))
+    span = TRUSTED * (high - low)
+    trust = Trust(low - span, high + span, fallback)
+    linear = candidates[fallback].errors
+
+    def limited(candidate: Candidate) -> Candidate:
+        errors = [
+            target - trust(target - error, target - instead)
+            for target, error, instead in zip(came, candidate.errors, linear, strict=True)
+        ]
+        return candidate._replace(errors=errors)
+
+    return [limited(candidate) for candidate in candidates], trust
 
 
 def _blend(
@@ -170,6 +177,7 @@ def _blend(
     options: RFFPSROptions,
     trajectories: Sequence[Trajectory],
     tried_ways: Mapping[str, float],
+    trust: Trust | None,
 ) -> MixtureModel:
     """Return the mixture of the candidates, weighed by their errors."""
     deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
@@ -184,8 +192,13 @@ def _blend(
         blended = _blended(together, shares)
     members: list[PredictiveModel[Any]] = []
     weights = []
-    for candidate, share in zip(candidates, np.moveaxis(shares, -1, 0), strict=True):
-        if share.any():
+    for place, (candidate, share) in enumerate(
+        zip(candidates, np.moveaxis(shares, -1, 0), strict=True)
+    ):
+        speaks = trust is not None and trust.fallback == place
+        if speaks and trust is not None:
+            trust = trust._replace(fallback=len(members))
+        if share.any() or speaks:
             members += candidate.members
             weights += [share / len(candidate.members)] * len(candidate.members)
     tried = {c.name: c.errors for c in candidates} | {"mixture": blended}
@@ -197,7 +210,7 @@ def _blend(
             }
             for name, errors in tried.items()
         },
-        "refine_from": dict(tried_ways),
+        "tried": dict(tried_ways),
         "shares": {
             candidate.name: shares[..., place].mean(axis=1).tolist()
             for place, candidate in enumerate(candidates)
@@ -207,7 +220,9 @@ def _blend(
         "members": [dict(member.record.metrics) for member in candidates[0].members],
     }
     record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics))
-    return MixtureModel(training_signature(trajectories), record, members, np.stack(weights, -1))
+    return MixtureModel(
+        training_signature(trajectories), record, members, np.stack(weights, -1), trust
+    )
 
 
 def _notes(
@@ -228,15 +243,15 @@ def _notes(
     return (
         f"{count} RFF-PSR models, each with another part of all recordings held out; error on the"
         f" parts held out, relative to the variance, lower is better: {scores}",
-        *_ways(metrics["refine_from"]),
+        *_trials(metrics["tried"]),
         *candidates[0].members[0].record.notes,
         f"shares in the forecast of the next tick: {first}; at horizon {len(shares)}: {last}",
     )
 
 
-def _ways(tried: Mapping[str, float]) -> list[str]:
+def _trials(tried: Mapping[str, float]) -> list[str]:
     scores = ", ".join(f"{way} {score:.3g}" for way, score in tried.items())
-    return [f"starts of refinement tried on the first fold, with scores: {scores}"] if tried else []
+    return [f"tried on the first fold, with scores: {scores}"] if tried else []
 
 
 def _blended(together: Sequence[Array], shares: Array) -> list[Array]:
@@ -259,32 +274,3 @@ def _without_idlers(shares: Array) -> Array:
 def _mean_squares(errors: Sequence[Array]) -> Array:
     """Return mean squared errors (H, d_o), over groups that count alike."""
     return np.asarray(np.nanmean([np.nanmean(group**2, axis=0) for group in errors], axis=0))
-
-
-def _blocks(held_out: Sequence[Trajectory]) -> list[Trajectory]:
-    """Return what models are judged on: whole recordings, or evenly spread blocks of long ones."""
-    blocks = []
-    for trajectory in held_out:
-        count = max(1, len(trajectory) // JUDGED_TICKS)
-        edges = [len(trajectory) * block // count for block in range(count + 1)]
-        blocks += [trajectory.slice(first, last) for first, last in itertools.pairwise(edges)]
-    if len(blocks) <= JUDGED_BLOCKS:
-        return blocks
-    chosen = np.linspace(0, len(blocks) - 1, JUDGED_BLOCKS).round().astype(int)
-    return [blocks[index] for index in chosen]
-
-
-def _errors(
-    model: PredictiveModel[Any], blocks: Sequence[Trajectory], past: int, horizon: int
-) -> list[Array]:
-    """Return a group of errors (n, H, d_o) for each block that is long enough to have any."""
-    groups = []
-    for block in blocks:
-        start = min(past, len(block) // 4)
-        came = targets_by_origin(block, horizon, start)
-        if not len(came):
-            continue
-        with np.errstate(over="ignore", invalid="ignore"):
-            made = [forecast for _, forecast in forecasts(model, block, horizon, start)]
-        groups.append(came - np.concatenate(made))
-    return groups

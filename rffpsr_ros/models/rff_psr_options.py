@@ -67,6 +67,9 @@ class RFFPSROptions:
         Ticks of history in the linear base; 0: no base.
     direct_past, direct_features
         Ticks of history and random frequencies of the direct term; 0: none.
+    short_past
+        Where folds are held out, base and direct term of so few ticks, with three times as many
+        features, are tried too; 0: not.
     margin
         How far beyond the range seen in training features are trusted, as a fraction of it.
     folds
@@ -102,6 +105,7 @@ class RFFPSROptions:
     base_past: int = 20
     direct_past: int = 4
     direct_features: int = 100
+    short_past: int = 2
     margin: float = 0.1
     folds: int | None = None
     seed: int = 0
@@ -141,5 +145,7 @@ _AT_LEAST_ONE = (
     "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
     "horizon", "iterations", "rounds", "folds",
 )  # fmt: skip
-_AT_LEAST_ZERO = ("base_past", "direct_past", "direct_features", "margin", "tolerance", "seed")
+_AT_LEAST_ZERO = (
+    "base_past", "direct_past", "direct_features", "short_past", "margin", "tolerance", "seed",
+)  # fmt: skip
 _POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")

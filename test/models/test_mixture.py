@@ -8,7 +8,7 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mixture import MixtureModel
+from rffpsr_ros.models.mixture import MixtureModel, Trust
 from rffpsr_ros.models.predictive_model import TrainingRecord, stack_states
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
@@ -89,6 +89,20 @@ def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: Mixtur
     best = min(entry["score"] for name, entry in tried.items() if name != "mixture")
     assert tried["mixture"]["score"] <= best
     assert "another part of all recordings held out" in learned.record.notes[0]
+
+
+def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) -> None:
+    train = pendulum_runs(3, 80, 1)
+    members = [LastObservation().fit(train), LinearARX(past=4, future=3).fit(train)]
+    weights = np.tile([0.7, 0.3], (3, 1, 1))
+    trust = Trust(np.array([-0.2]), np.array([0.2]), 1)
+    model = MixtureModel(members[0].signature, TrainingRecord(), members, weights, trust)
+    state = followed(model, run, 20)
+    for seen, believed in ((0.1, True), (5.0, False)):
+        after = model.update(state, run.actions[20], np.array([seen]))
+        alone = [m.predict(s, run.actions[21:24]) for m, s in zip(members, after[0], strict=True)]
+        expected = 0.7 * alone[0 if believed else 1] + 0.3 * alone[1]
+        np.testing.assert_allclose(model.predict(after, run.actions[21:24]), expected)
 
 
 def test_the_model_file_holds_the_whole_mixture(

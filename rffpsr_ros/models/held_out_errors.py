@@ -1,0 +1,55 @@
+"""What a model misses on recordings that it has not learned from, block by block."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
+from rffpsr_ros.models.predictive_model import PredictiveModel
+
+JUDGED_TICKS = 200
+"""Held-out recordings are judged in blocks of so many ticks, each a group of its own."""
+
+JUDGED_BLOCKS = 24
+"""Blocks of a fold that are judged, at the most."""
+
+
+def judged_blocks(held_out: Sequence[Trajectory]) -> list[Trajectory]:
+    """Return what models are judged on: whole recordings, or evenly spread blocks of long ones."""
+    blocks = []
+    for trajectory in held_out:
+        count = max(1, len(trajectory) // JUDGED_TICKS)
+        edges = [len(trajectory) * block // count for block in range(count + 1)]
+        blocks += [trajectory.slice(first, last) for first, last in itertools.pairwise(edges)]
+    if len(blocks) <= JUDGED_BLOCKS:
+        return blocks
+    chosen = np.linspace(0, len(blocks) - 1, JUDGED_BLOCKS).round().astype(int)
+    return [blocks[index] for index in chosen]
+
+
+def held_out_errors(
+    model: PredictiveModel[Any], blocks: Sequence[Trajectory], past: int, horizon: int
+) -> list[Array]:
+    """Return a group of errors (n, H, d_o) for each block that is long enough to have any."""
+    groups = []
+    for block, came in held_out_targets(blocks, past, horizon):
+        start = min(past, len(block) // 4)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = [forecast for _, forecast in forecasts(model, block, horizon, start)]
+        groups.append(came - np.concatenate(made))
+    return groups
+
+
+def held_out_targets(
+    blocks: Sequence[Trajectory], past: int, horizon: int
+) -> Iterator[tuple[Trajectory, Array]]:
+    """Yield the blocks that are long enough, and what models are judged by, (n, H, d_o) each."""
+    for block in blocks:
+        came = targets_by_origin(block, horizon, min(past, len(block) // 4))
+        if len(came):
+            yield block, came
