@@ -7,8 +7,8 @@
 Each row runs in a process of its own with one BLAS thread; seconds are processor seconds. The
 recording is the synthetic system's, one run, standardised. References: a textbook computation that
 holds all features in double precision and decomposes their second moments; the machine's matrix
-product and memory copy. The filter's step has a benchmark of its own, `benchmarks.realtime` the
-nodes.
+product and memory copy. The filter's step, forecasts and epochs are measured by
+`benchmarks.speed_step`, which this one runs last, nodes by `benchmarks.realtime`.
 """
 
 from __future__ import annotations
@@ -197,6 +197,15 @@ def measure(row: Row) -> Figures:
     return figures
 
 
+def step_figures() -> Figures:
+    """Return what `benchmarks.speed_step` measures of the filter's step, forecasts and epochs."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "step.json"
+        subprocess.run([sys.executable, "-m", "benchmarks.speed_step", "--json", file], check=True)
+        figures: Figures = json.loads(file.read_text())
+    return figures
+
+
 def show(name: str, row: Row, figures: Figures, old: Figures | None) -> None:
     """Print one row."""
     line = f"{name:<46}{figures['seconds']:9.2f} s{figures['peak']:8.0f} MB"
@@ -227,6 +236,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         show(name, row, results[name], before.get(name))
     small, large = (results[f"two stages, {n} windows, D = 100"] for n in ("100 000", "1 000 000"))
     print(f"exponent of time: {np.log10(large['seconds'] / small['seconds']):.3f}")
+    if not options.quick:
+        results["step and epoch"] = step_figures()
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
