@@ -48,7 +48,7 @@ def measure(split: Split, seed: int) -> dict[str, Any]:
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
         learned = time.process_time()
-        measure_bands(model, learner, used, lambda stage, fraction: None)
+        measure_bands(model, learner, used, lambda stage, fraction, error=None: None)
     seconds = {"learning": learned - began, "bands": time.process_time() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.hse_psr import HSEPSR
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
@@ -61,6 +62,7 @@ class Method:
 
 _ALL = (
     Method("RFFPSR()", RFFPSR, seeded=True),
+    Method("HSE-PSR", HSEPSR, seeded=True),
     Method("N4SID", N4SID, everything=True),
     Method("Kalman (PSR)", Kalman, everything=True),
     Method("RFF-ARX", RFFARX, seeded=True, everything=True),

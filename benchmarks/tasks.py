@@ -13,11 +13,11 @@ from benchmarks import datasets
 from benchmarks.datasets import Split
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.evaluation.horizon_error import (
-    Range,
     free_run_rmse,
     horizon_errors,
     observation_range,
 )
+from rffpsr_ros.models.forecasts import Range
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
 Scores = dict[str, list[float]]

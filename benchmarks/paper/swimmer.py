@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.paper.experiment import Plan, command
-from benchmarks.paper.variants import baselines, variants
+from benchmarks.paper.variants import baselines, simple_baselines, variants
 from benchmarks.tasks import TASKS, Material
 
 
@@ -27,7 +27,7 @@ def plan(options: argparse.Namespace) -> Plan:
     if options.quick:
         quick = replace(task, load=_few, clips=(False,), title="a small swimmer experiment")
         small = [m for m in variants(20, rounds=1) if "joint" in m.name]
-        return [(quick, [*small, *baselines(20)[4:]], 1)]
+        return [(quick, [*small, *simple_baselines()], 1)]
     steps: Plan = [(task, baselines(), task.runs)]
     return [*steps, *((task, variants(features), options.seeds) for features in options.features)]
 

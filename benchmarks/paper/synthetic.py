@@ -18,7 +18,7 @@ from dataclasses import replace
 from benchmarks.datasets import fresh_synthetic
 from benchmarks.paper.authors import write_authors_records
 from benchmarks.paper.experiment import Plan, command
-from benchmarks.paper.variants import baselines, variants
+from benchmarks.paper.variants import baselines, simple_baselines, variants
 from benchmarks.tasks import TASKS, single_test
 from rffpsr_ros.errors import InputError
 
@@ -34,7 +34,7 @@ def plan(options: argparse.Namespace) -> Plan:
             load=lambda draw: single_test(fresh_synthetic(1000 + draw, 3)),
         )
         small = [m for m in variants(20, rounds=2) if "random" not in m.name]
-        return [(fresh, [*small, *baselines(50)[3:]], 1)]
+        return [(fresh, [*small, *simple_baselines()], 1)]
     try:
         write_authors_records(options.folder)
     except InputError as fault:
