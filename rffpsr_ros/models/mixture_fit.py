@@ -26,7 +26,7 @@ from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.held_out_errors import held_out_errors, held_out_targets, judged_blocks
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.mixture import MixtureModel, Trust
-from rffpsr_ros.models.mixture_trials import first_model
+from rffpsr_ros.models.mixture_trials import models_on_folds
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
@@ -99,8 +99,7 @@ def fit_mixture(
         seeded = replace(options, seed=options.seed + number)
         return fit_one(*parts[number], seeded, of_fold)
 
-    first, chosen, tried = first_model(fitted, options)
-    learned = [first, *(fitted(number, chosen) for number in range(1, len(parts)))]
+    learned, chosen, tried = models_on_folds(fitted, options, len(parts))
     own = [
         errors
         for model, blocks in zip(learned, judged, strict=True)
@@ -251,7 +250,7 @@ def _notes(
 
 def _trials(tried: Mapping[str, float]) -> list[str]:
     scores = ", ".join(f"{way} {score:.3g}" for way, score in tried.items())
-    return [f"tried on the first fold, with scores: {scores}"] if tried else []
+    return [f"tried on the first folds, with scores: {scores}"] if tried else []
 
 
 def _blended(together: Sequence[Array], shares: Array) -> list[Array]:

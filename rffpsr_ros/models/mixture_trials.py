@@ -1,8 +1,8 @@
-"""What is tried on the first fold: starts and steps of refinement, long and short windows."""
+"""What is tried on the first folds: starts and steps of refinement, long and short windows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,25 +16,52 @@ SAFE = "regularised"
 SHORT_FEATURES = 3
 """With short windows there are so many times as many random features."""
 
+CLOSE = 1.7
+"""Scores on one fold that differ by less than this factor do not decide."""
+
 CLEARLY = 0.9
 """What goes further than gentle steps with long windows must do so much better: they are safer
 where a model is used otherwise than it was taught."""
 
 
-def first_model(
-    fitted: Callable[[int, RFFPSROptions], RFFPSRModel], options: RFFPSROptions
-) -> tuple[RFFPSRModel, RFFPSROptions, dict[str, float]]:
-    """Return the first fold's best model, its options, and the score of everything tried."""
-    models, tried = {}, {}
+def models_on_folds(
+    fitted: Callable[[int, RFFPSROptions], RFFPSRModel], options: RFFPSROptions, count: int
+) -> tuple[list[RFFPSRModel], RFFPSROptions, dict[str, float]]:
+    """Return a model for each of ``count`` folds, their options, and the score of all tried.
+
+    Every way is tried on the first fold. Those that are close to the best there are tried on the
+    second too: few recordings in one fold may flatter a way. Scores are geometric means.
+    """
     ways = _ways(options)
-    for way, changed in ways.items():
-        models[way] = fitted(0, changed)
-        if len(ways) > 1:
-            tried[way] = models[way].record.metrics["refinement"]["score_after"]
-    best = min(tried, key=tried.__getitem__, default=next(iter(ways)))
-    if tried and tried[best] >= CLEARLY * tried.get(SAFE, np.inf):
+    models = {way: [fitted(0, changed)] for way, changed in ways.items()}
+    if len(ways) == 1:
+        (only,) = ways
+        return _completed(models[only], fitted, ways[only], count), ways[only], {}
+    scores = {way: _score(learned) for way, learned in models.items()}
+    close = [way for way in ways if scores[way] <= CLOSE * min(scores.values())]
+    if len(close) > 1:
+        for way in close:
+            models[way].append(fitted(1, ways[way]))
+    tried = {way: _score(learned) for way, learned in models.items()}
+    best = min(close, key=tried.__getitem__)
+    if SAFE in close and tried[best] >= CLEARLY * tried[SAFE]:
         best = SAFE
-    return models[best], ways[best], tried
+    return _completed(models[best], fitted, ways[best], count), ways[best], tried
+
+
+def _completed(
+    learned: list[RFFPSRModel],
+    fitted: Callable[[int, RFFPSROptions], RFFPSRModel],
+    options: RFFPSROptions,
+    count: int,
+) -> list[RFFPSRModel]:
+    """Return the models with those of the folds that are still to be learned."""
+    return [*learned, *(fitted(number, options) for number in range(len(learned), count))]
+
+
+def _score(learned: Sequence[RFFPSRModel]) -> float:
+    scores = [model.record.metrics["refinement"]["score_after"] for model in learned]
+    return float(np.exp(np.mean(np.log(np.maximum(scores, 1e-30)))))
 
 
 def _ways(options: RFFPSROptions) -> dict[str, RFFPSROptions]:

@@ -288,3 +288,10 @@ def test_constant_columns_are_named() -> None:
         runs = [with_constant(run, what) for run in two_channel_runs()]
         with pytest.raises(InputError, match=f"{name} is constant"):
             RFFPSR().fit(runs)
+
+
+def test_a_horizon_beyond_the_future_is_refined_after_it() -> None:
+    model = RFFPSR(**QUICK, future=5, horizon=20).fit_one(two_channel_runs(6))
+    assert len(model.record.metrics["validation_mse"]) == 20
+    notes = model.record.metrics["refinement"]
+    assert notes["score_after"] <= notes["score_before"]
