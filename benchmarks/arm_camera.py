@@ -23,7 +23,7 @@ from rffpsr_ros.cli.learners import learner_of
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import Comparison, compare
-from rffpsr_ros.evaluation.horizon_error import forecasts
+from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.models.last_observation import LastObservation
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
