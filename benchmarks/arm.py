@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     collect(options, folder, channels)
     model = folder / "arm.psr"
     words = [str(folder / "episodes"), "--config", str(channels), "--out", str(model)]
-    words.append("--no-bands")  # which take several times as long, and are not judged here
+    words += ["--bands", "none"]  # they are not judged here
     words += [word for setting in options.set for word in ("--set", setting)]
     if rffpsr(["train", *words, "--split", SPLIT, "--seed", str(options.seed)]):
         raise InputError("the training failed")

@@ -1,10 +1,11 @@
 """How much of what comes prediction bands cover, on recordings that nothing was learned from.
 
-    python -m benchmarks.bands [--data NAME ...] [--seeds N] [--json FILE]
+    python -m benchmarks.bands [--data NAME ...] [--seeds N] [--bands WAY] [--json FILE]
 
-Bands are made as `rffpsr train` makes them: from the errors on three folds of training and
-validation part, each forecast by a model that was learned from the other two. "Fixed" bands are
-those of the model file; "adapted" ones learn from each test recording as it goes on.
+Bands are made as `rffpsr train` makes them: from errors that learning met on held-out parts, or
+(``--bands folds``) on three folds of training and validation part, each forecast by models that
+were learned from the other two. "Fixed" bands are those of the model file; "adapted" ones learn
+from each test recording as it goes on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from benchmarks import datasets
 from benchmarks.datasets import Split
 from rffpsr_ros import RFFPSR
-from rffpsr_ros.cli.band_training import measure_bands
+from rffpsr_ros.cli.band_training import BANDS, measure_bands
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import coverage
 from rffpsr_ros.learning.blas_threads import one_blas_thread
@@ -40,7 +41,7 @@ DATA: Mapping[str, Callable[[int], Split]] = {
 """Simulated data are drawn anew for every seed; of recorded data only the learner's seed varies."""
 
 
-def measure(split: Split, seed: int) -> dict[str, Any]:
+def measure(split: Split, seed: int, way: str) -> dict[str, Any]:
     """Return the coverage of the bands of one model, and the processor seconds it all took."""
     began = time.process_time()
     used = [*split.train, *split.validation]
@@ -48,7 +49,7 @@ def measure(split: Split, seed: int) -> dict[str, Any]:
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
         learned = time.process_time()
-        measure_bands(model, learner, used, lambda stage, fraction, error=None: None)
+        measure_bands(model, learner, used, _silent, way)
     seconds = {"learning": learned - began, "bands": time.process_time() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:
@@ -58,6 +59,10 @@ def measure(split: Split, seed: int) -> dict[str, Any]:
         "adapted": np.nanmean(measured.adapted, axis=1).tolist(),
         "seconds": seconds,
     }
+
+
+def _silent(stage: str, fraction: float, error: float | None = None) -> None:
+    del stage, fraction, error
 
 
 def row(name: str, runs: Sequence[Mapping[str, Any]]) -> str:
@@ -81,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=3, help="seeds 0, 1, ... (default: 3)")
+    parser.add_argument("--bands", choices=BANDS[:-1], default=BANDS[0], help="how they are made")
     parser.add_argument("--json", metavar="FILE", help="write every number to this file")
     options = parser.parse_args(arguments)
     print(
@@ -92,7 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = {}
     for name in options.data:
         try:
-            results[name] = [measure(DATA[name](seed), seed) for seed in range(options.seeds)]
+            results[name] = [
+                measure(DATA[name](seed), seed, options.bands) for seed in range(options.seeds)
+            ]
         except InputError as problem:
             print(f"{name} is left out: {problem}", file=sys.stderr)
             continue

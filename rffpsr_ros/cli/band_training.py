@@ -16,19 +16,25 @@ from rffpsr_ros.learning.excerpt import excerpt
 from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
+BANDS = ("held-out", "folds", "none")
+"""Ways to bands: what learning met on held-out parts if it met any, always folds, or no bands."""
+
 
 def measure_bands(
     model: PredictiveModel[Any],
     learner: Learner,
     trajectories: Sequence[Trajectory],
     progress: Progress,
+    way: str = BANDS[0],
 ) -> None:
-    """Give the model bands by learning anew without each fold, or a note why it has none."""
+    """Give the model bands in one of the `BANDS` ways, or a note why it has none."""
 
     def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
         return fit(learner, train, None, _silent)
 
-    if model.bands is not None:
+    if way == "none":
+        model.bands = None
+    if way == "none" or (way == "held-out" and model.bands is not None):
         return
     try:
         known = excerpt(trajectories, np.random.default_rng(0))

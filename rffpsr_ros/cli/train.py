@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.cli.band_training import measure_bands
+from rffpsr_ros.cli.band_training import BANDS, measure_bands
 from rffpsr_ros.cli.check import warn_of_exploration
 from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
@@ -86,9 +86,11 @@ def add_arguments(parser: Parser) -> None:
         help="go on after an interruption: keep the model at --out if this very training made it",
     )
     parser.add_argument(
-        "--no-bands",
-        action="store_true",
-        help="measure no prediction bands, which takes learning from parts of the data again",
+        "--bands",
+        choices=BANDS,
+        default=BANDS[0],
+        help="prediction bands: from errors that learning met on held-out parts, where it met any"
+        " (held-out); always from learning anew without each third of the data (folds); or none",
     )
     parser.add_argument(
         "--no-check",
@@ -132,8 +134,8 @@ def run(arguments: argparse.Namespace) -> None:
             shown.note(_memory_note(learner, parts, client is not None))
         model = fit(learner, parts.train, parts.validation or None, progress, client)
         errors = _validation_errors(model, known, arguments.model, progress)
-        if not arguments.no_bands:
-            measure_bands(model, learner, [*known.train, *known.validation], progress)
+        used = [*known.train, *known.validation]
+        measure_bands(model, learner, used, progress, arguments.bands)
     sign(model, configuration, recordings)
     _remember(model, request, errors)
     save_model(model, target)

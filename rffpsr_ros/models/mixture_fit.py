@@ -23,6 +23,7 @@ from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.scores import robust_score
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.held_out_errors import held_out_errors, held_out_targets, judged_blocks
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.mixture import MixtureModel, Trust
@@ -219,9 +220,10 @@ def _blend(
         "members": [dict(member.record.metrics) for member in candidates[0].members],
     }
     record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics))
-    return MixtureModel(
-        training_signature(trajectories), record, members, np.stack(weights, -1), trust
-    )
+    signature = training_signature(trajectories)
+    model = MixtureModel(signature, record, members, np.stack(weights, -1), trust)
+    model.bands = conformal_bands(np.concatenate(blended))
+    return model
 
 
 def _notes(

@@ -30,7 +30,8 @@ QUICK = (
     "learning.iterations=20",
     "--set",
     "learning.features=30",
-    "--no-bands",
+    "--bands",
+    "none",
     "--quiet",
 )
 """Options for a training in which only its going through matters."""

@@ -102,7 +102,7 @@ def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
     told = run("check", "robot", "--config", "known.yaml", "--quiet").out
     assert "note     actions follow past observations" in told
     assert "windows weighted by how likely a blind policy was" in told
-    words = ["--config", "known.yaml", "--out", "m", "--no-bands", *workshop.quick]
+    words = ["--config", "known.yaml", "--out", "m", "--bands", "none", *workshop.quick]
     outcome = run("train", "robot", *words)
     assert (outcome.code, outcome.err) == (0, "")
     assert "note: windows weighted" in outcome.out

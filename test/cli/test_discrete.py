@@ -56,7 +56,7 @@ def test_an_io_hmm_is_trained_from_a_bag_and_forecasts_probabilities(
 ) -> None:
     (tmp_path / "c.yaml").write_text(DISCRETE)
     words = ("--config", tmp_path / "c.yaml", "--out", tmp_path / "m", "--model", "io_hmm")
-    assert run("train", panel, *words, "--no-bands", "--quiet").code == 0
+    assert run("train", panel, *words, "--bands", "none", "--quiet").code == 0
     model = load_model(tmp_path / "m")
     forecast = model.predict(model.initial_state(), np.array([[0.0], [1.0], [1.0]]))
     np.testing.assert_allclose(forecast.sum(1), 1.0, atol=1e-12)
@@ -69,7 +69,15 @@ def test_indicators_stand_beside_continuous_columns(run: Any, panel: Path, tmp_p
     (tmp_path / "c.yaml").write_text(MIXED)
     quick = ("learning.iterations=100", "learning.features=60", "learning.past=6")
     words = [word for setting in quick for word in ("--set", setting)]
-    words += ["--config", tmp_path / "c.yaml", "--out", tmp_path / "m", "--no-bands", "--quiet"]
+    words += [
+        "--config",
+        tmp_path / "c.yaml",
+        "--out",
+        tmp_path / "m",
+        "--bands",
+        "none",
+        "--quiet",
+    ]
     assert run("train", panel, *words).code == 0
     model = load_model(tmp_path / "m")
     known = IOHMM.random(4, states=3, actions=2, observations=3)

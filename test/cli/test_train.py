@@ -62,7 +62,7 @@ def test_model_file_says_what_to_read_and_how_good_it_was(
     assert errors == result["validation"]
     assert errors["linear_arx"]["mse"][0] < errors["last_observation"]["mse"][0]
     assert model.bands is not None
-    assert run(*words, "--split", "0.6,0.2,0.2", "--no-bands").code == 0
+    assert run(*words, "--split", "0.6,0.2,0.2", "--bands", "none").code == 0
     assert load_model(here / "m").bands is None
 
 
@@ -82,7 +82,7 @@ def test_a_recording_too_short_for_bands_still_gives_a_model(
 def test_same_data_and_seed_give_the_same_bytes(
     kind: str, run: Run, workshop: Any, robots: list[Path], configuration: Path, here: Path
 ) -> None:
-    quick = {"rff_psr": workshop.quick, "hse_psr": ("--quiet", "--no-bands")}.get(
+    quick = {"rff_psr": workshop.quick, "hse_psr": ("--quiet", "--bands", "none")}.get(
         kind, ("--quiet",)
     )
     for name in ("first", "second"):
