@@ -80,7 +80,7 @@ def page(folder: Path, plots: Path | None) -> str:
     parts.append("## The paper's observations")
     parts.append(
         "A comparison is of mean squared errors, mean over horizons 1 to 10 and over runs; equal"
-        " within 5 % counts as holding."
+        " within 5 % counts as holding, for the second observation only a tenth less does."
     )
     parts += [f"{n}. {text}" for n, text in enumerate(observations(records), 1)]
     parts += _bands(folder)
