@@ -111,7 +111,8 @@ def fit(
     All but RFF-PSR hold the recordings in memory, and none of them makes use of a cluster.
     """
     if isinstance(learner, RFFPSR):
-        return learner.fit(train, validation, progress, client)
+        learned: PredictiveModel[Any] = learner.fit(train, validation, progress, client)
+        return learned
     train = [trajectory.loaded() for trajectory in train]
     validation = validation and [trajectory.loaded() for trajectory in validation]
     if isinstance(learner, Compressed) and isinstance(learner.inner, RFFPSR):

@@ -22,14 +22,13 @@ from rffpsr_ros.learning.progress import Progress
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.learning.window_source import Standardised, WindowSource
 from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
-from rffpsr_ros.models.mixture import MixtureModel
 from rffpsr_ros.models.mixture_fit import (
     cross_validation_folds,
     fit_mixture,
     needed_windows,
 )
 from rffpsr_ros.models.option_checks import check_names
-from rffpsr_ros.models.predictive_model import TrainingRecord
+from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_fit import learn_parts, two_stage_options
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
@@ -115,7 +114,7 @@ class RFFPSR:
         validation: Sequence[Trajectory] | None = None,
         progress: Progress | None = None,
         client: Any = None,
-    ) -> RFFPSRModel | MixtureModel:
+    ) -> PredictiveModel[Any]:
         """Return the model learned from ``train`` and ``validation``.
 
         With more than one fold all recordings are held out in turn, the validation ones too, and

@@ -71,9 +71,9 @@ def test_indicators_stand_beside_continuous_columns(run: Any, panel: Path, tmp_p
     words = [word for setting in quick for word in ("--set", setting)]
     words += [
         "--config",
-        tmp_path / "c.yaml",
+        str(tmp_path / "c.yaml"),
         "--out",
-        tmp_path / "m",
+        str(tmp_path / "m"),
         "--bands",
         "none",
         "--quiet",

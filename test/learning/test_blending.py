@@ -1,12 +1,16 @@
 """Weights of a blend, against what is known of the best ones."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import pytest
 
 from rffpsr_ros.learning.blending import blend_weights, error_products
 
 
-def weights_of(errors: list[np.ndarray]) -> np.ndarray:
+def weights_of(errors: list[Any]) -> Any:
     """Return the weights of members with errors (n, M), at one horizon of one observation."""
     groups = [group[:, None, None, :] for group in errors]
     return blend_weights(error_products(groups))[0, 0]

@@ -1,6 +1,7 @@
 """A mixture keeps the contract of every model, and what `RFFPSR` makes of folds is one."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mixture import MixtureModel, Trust
-from rffpsr_ros.models.predictive_model import TrainingRecord, stack_states
+from rffpsr_ros.models.mixture import MixtureModel, MixtureState, Trust
+from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord, stack_states
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.storage import load_model
@@ -43,7 +44,7 @@ def run() -> Trajectory:
     return pendulum_runs(1, 100, 9)[0]
 
 
-def followed(model: MixtureModel, run: Trajectory, ticks: int):  # type: ignore[no-untyped-def]
+def followed(model: MixtureModel, run: Trajectory, ticks: int) -> MixtureState:
     state = model.initial_state()
     for t in range(ticks):
         state = model.update(state, run.actions[t], run.observations[t])
@@ -52,7 +53,10 @@ def followed(model: MixtureModel, run: Trajectory, ticks: int):  # type: ignore[
 
 def test_forecasts_are_the_weighted_sum_of_the_members(run: Trajectory) -> None:
     train = pendulum_runs(3, 80, 1)
-    members = [LinearARX(past=4, future=3).fit(train), LastObservation().fit(train)]
+    members: list[PredictiveModel[Any]] = [
+        LinearARX(past=4, future=3).fit(train),
+        LastObservation().fit(train),
+    ]
     weights = np.array([[[0.9, 0.1]], [[0.4, 0.6]]])
     model = MixtureModel(members[0].signature, TrainingRecord(), members, weights)
     state = followed(model, run, 20)
@@ -93,7 +97,10 @@ def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: Mixtur
 
 def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) -> None:
     train = pendulum_runs(3, 80, 1)
-    members = [LastObservation().fit(train), LinearARX(past=4, future=3).fit(train)]
+    members: list[PredictiveModel[Any]] = [
+        LastObservation().fit(train),
+        LinearARX(past=4, future=3).fit(train),
+    ]
     weights = np.tile([0.7, 0.3], (3, 1, 1))
     trust = Trust(np.array([-0.2]), np.array([0.2]), 1)
     model = MixtureModel(members[0].signature, TrainingRecord(), members, weights, trust)
@@ -112,8 +119,8 @@ def test_the_model_file_holds_the_whole_mixture(
     loaded = load_model(tmp_path / "m")
     assert isinstance(loaded, MixtureModel)
     assert loaded.record.notes == learned.record.notes
-    forecasts = [m.predict(followed(m, run, 30), run.actions[30:45]) for m in (learned, loaded)]
-    np.testing.assert_array_equal(*forecasts)
+    first, second = (m.predict(followed(m, run, 30), run.actions[30:45]) for m in (learned, loaded))
+    np.testing.assert_array_equal(first, second)
 
 
 def test_a_long_recording_is_cut_and_a_short_one_gives_a_single_model() -> None:

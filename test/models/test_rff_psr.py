@@ -12,6 +12,7 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.features import FeatureMap
 from rffpsr_ros.models.predictive_model import stack_states
 from rffpsr_ros.models.rff_psr import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
@@ -193,9 +194,10 @@ def test_one_seed_one_model_whatever_the_process() -> None:
 def test_another_seed_is_another_model() -> None:
     runs = two_channel_runs()
     first, second = (RFFPSR(**QUICK, seed=seed).fit_one(runs) for seed in (0, 1))
-    assert not np.array_equal(
-        first.parts.frame.action.frequencies, second.parts.frame.action.frequencies
-    )
+    one, other = (model.parts.frame.action for model in (first, second))
+    assert isinstance(one, FeatureMap)
+    assert isinstance(other, FeatureMap)
+    assert not np.array_equal(one.frequencies, other.frequencies)
 
 
 def test_validation_recordings_do_not_enter_the_weights_before_refinement() -> None:

@@ -120,7 +120,7 @@ def test_events_are_those_of_numpy(model: RFFPSRModel, run: Trajectory) -> None:
         counted.append(state.events)
     assert counted[0][1] > 0
     assert counted[0][2] > 0
-    np.testing.assert_array_equal(*counted)
+    np.testing.assert_array_equal(counted[0], counted[1])
 
 
 def test_plans_side_by_side_are_plans_one_by_one(model: RFFPSRModel, run: Trajectory) -> None:

@@ -144,7 +144,7 @@ class Player:
         from rffpsr_ros.nodes.message_classes import message_class
 
         self.ros = ros
-        self.node = ros.start("filter_node", horizon=HORIZON, **parameters)
+        self.node = ros.start("filter_node", horizon=HORIZON, compiled=True, **parameters)
         self._get_state = GetState
         self._answers = ros.peer.collect("/rffpsr_filter/trajectory", JointTrajectory)
         self._publishers = {
