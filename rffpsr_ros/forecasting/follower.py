@@ -128,6 +128,7 @@ class Follower:
         self.live_error = self._live_error()
         self._carried: Any = None
         self._from_history = self.options.start == "running"
+        self._start_is_settled = False
         self._history: list[Tick] | None = None
         self._past_events: dict[str, int] = {}
         self._newest: Tick | None = None
@@ -192,13 +193,16 @@ class Follower:
         self._sampler = Sampler(self.configuration, self._decode)
         self._future.forget()
         self._from_history = (start or self.options.start) == "running"
+        self._start_is_settled = True
         self._carried = None
 
     def change(self, options: FollowOptions) -> None:
-        """Replace the options; the belief goes on."""
+        """Replace the options; the belief goes on, and where it came from is no longer asked."""
         if options.future_actions != self.options.future_actions:
             self._future = FutureActions(options.future_actions, self._columns)
         before, self.options = self.options, options
+        if not self._start_is_settled:
+            self._from_history = options.start == "running"
         if (options.horizon, options.coverage) != (before.horizon, before.coverage):
             self.live_error = self._live_error()
 
@@ -229,6 +233,7 @@ class Follower:
     def _begin(self) -> None:
         """Start a segment; from the history, once there is one, or from the initial state."""
         self._check_columns()
+        self._start_is_settled = True
         self.state = self.model.initial_state() if self._carried is None else self._carried
         waits = self._from_history and self._carried is None and self.model.history_length > 0
         self._history = [] if waits else None

@@ -170,6 +170,21 @@ def test_without_reset_on_time_jump_the_belief_is_carried_over(model: RFFPSRMode
     assert carrying.resets == {}
 
 
+def test_options_that_come_before_the_first_message_say_how_to_start(model: RFFPSRModel) -> None:
+    """As those do that a log begins with."""
+    fed = sequence(5, 40)
+    running, episode = FollowOptions(HORIZON), FollowOptions(HORIZON, start="episode")
+    for first, second in ((running, episode), (episode, running)):
+        told = Follower(model, first)
+        told.change(second)
+        steps = [step for step in follow(told, fed) if isinstance(step, Step)]
+        for step, (_, values) in zip(steps, by_hand(model, fed, second.start), strict=True):
+            assert step.forecast is not None
+            np.testing.assert_array_equal(step.forecast.values, values)
+        told.change(first)  # too late: the belief goes on
+        assert told.state is not None
+
+
 def test_a_reset_starts_like_the_first_time(model: RFFPSRModel) -> None:
     fed = sequence(5, 20)
     follower = Follower(model, FollowOptions(HORIZON))
