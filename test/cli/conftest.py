@@ -30,6 +30,8 @@ QUICK = (
     "learning.iterations=20",
     "--set",
     "learning.features=30",
+    "--set",
+    "learning.folds=1",
     "--bands",
     "none",
     "--quiet",

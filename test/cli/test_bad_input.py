@@ -26,7 +26,8 @@ def refused(run: Run, here: Path) -> Callable[..., None]:
         outcome = run(*words)
         assert outcome.code == 2, outcome
         assert outcome.out == ""
-        said = [line for line in outcome.err.splitlines() if line.startswith("rffpsr: ")]
+        lines = [line for line in outcome.err.splitlines() if line.startswith("rffpsr: ")]
+        said = [line for line in lines if not line.startswith("rffpsr: warning: ")]
         assert len(said) == 1, outcome.err
         assert outcome.err.endswith(said[0] + "\n")
         assert "Traceback" not in outcome.err

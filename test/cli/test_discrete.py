@@ -67,7 +67,12 @@ def test_an_io_hmm_is_trained_from_a_bag_and_forecasts_probabilities(
 
 def test_indicators_stand_beside_continuous_columns(run: Any, panel: Path, tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(MIXED)
-    quick = ("learning.iterations=100", "learning.features=60", "learning.past=6")
+    quick = (
+        "learning.iterations=100",
+        "learning.features=60",
+        "learning.past=6",
+        "learning.folds=1",
+    )
     words = [word for setting in quick for word in ("--set", setting)]
     words += [
         "--config",

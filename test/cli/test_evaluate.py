@@ -33,7 +33,7 @@ def test_numbers_are_those_of_the_python_face(
     result = json.loads(run("evaluate", robot, *words).out)
     train, validation, test = split(read_bags(robot, load_channels(configuration)), SPLIT)
     models = {
-        "mixture": load_model(model),
+        "rff_psr": load_model(model),
         "last_observation": LastObservation().fit(train),
         "linear_arx": LinearARX(future=7).fit(train, validation),
     }
@@ -60,7 +60,7 @@ def test_tables_show_every_model_observation_and_measure(
     assert lines[start + 1].split() == ["model", "h1", "h2", "h3", "h5", "h10"]
     labels = [line.split()[0] for line in lines[start + 2 : start + 11]]
     assert labels == [
-        *("mixture", "RMSE", "fit"),
+        *("rff_psr", "RMSE", "fit"),
         *("last_observation", "RMSE", "fit"),
         *("linear_arx", "RMSE", "fit"),
     ]
