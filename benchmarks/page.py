@@ -52,8 +52,8 @@ How to read it:
   brackets. Runs are seeds of the method, on simulated data with data of their own. A method that
   draws nothing learns recorded data once.
 - N4SID, Kalman, the ARX and NARX models and Koopman learn from training and validation part, as in
-  the authors' comparison; the others learn from the training part and choose by the validation
-  part.
+  the authors' comparison, and so does RFFPSR(), which holds out folds of both; the others learn
+  from the training part and choose by the validation part.
 - Time is processor time of one thread on a machine that was busy with other work, so an upper
   bound. A step is an update and a forecast of ten ticks.
 - "published" figures are those of the literature on the same split (Champneys et al. 2024,
