@@ -22,13 +22,18 @@ def background(checkout: Path) -> Callable[..., subprocess.Popen[str]]:
     """Return a function that starts the command line in a process of its own."""
 
     def start(*words: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "rffpsr_ros.cli.main", *map(str, words)],
-            env={**os.environ, "PYTHONPATH": str(checkout)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        # What was started in a shell's background ignores SIGINT, and so would its children.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return subprocess.Popen(
+                [sys.executable, "-m", "rffpsr_ros.cli.main", *map(str, words)],
+                env={**os.environ, "PYTHONPATH": str(checkout)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     return start
 
