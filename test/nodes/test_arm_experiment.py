@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-EPISODES = 6
+EPISODES = 12
 
 
 def test_the_arm_is_collected_learned_and_followed(
