@@ -26,6 +26,7 @@ from rffpsr_ros.cli.band_training import BANDS, measure_bands
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import coverage
 from rffpsr_ros.learning.blas_threads import one_blas_thread
+from rffpsr_ros.learning.progress import untold
 
 NOMINAL, HORIZON, START = 0.9, 10, 20
 
@@ -49,7 +50,7 @@ def measure(split: Split, seed: int, way: str) -> dict[str, Any]:
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
         learned = time.process_time()
-        measure_bands(model, learner, used, _silent, way)
+        measure_bands(model, learner, used, untold, way)
     seconds = {"learning": learned - began, "bands": time.process_time() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:
@@ -59,10 +60,6 @@ def measure(split: Split, seed: int, way: str) -> dict[str, Any]:
         "adapted": np.nanmean(measured.adapted, axis=1).tolist(),
         "seconds": seconds,
     }
-
-
-def _silent(stage: str, fraction: float, error: float | None = None) -> None:
-    del stage, fraction, error
 
 
 def row(name: str, runs: Sequence[Mapping[str, Any]]) -> str:

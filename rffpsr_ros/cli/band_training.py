@@ -13,7 +13,7 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
 from rffpsr_ros.learning.excerpt import excerpt
-from rffpsr_ros.learning.progress import Progress
+from rffpsr_ros.learning.progress import Progress, untold
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
 BANDS = ("held-out", "folds", "none")
@@ -30,7 +30,7 @@ def measure_bands(
     """Give the model bands in one of the `BANDS` ways, or a note why it has none."""
 
     def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
-        return fit(learner, train, None, _silent)
+        return fit(learner, train, None, untold)
 
     if way == "none":
         model.bands = None
@@ -42,7 +42,3 @@ def measure_bands(
     except InputError as problem:
         note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"
         model.record = replace(model.record, notes=(*model.record.notes, note))
-
-
-def _silent(stage: str, fraction: float, error: float | None = None) -> None:
-    del stage, fraction, error

@@ -15,3 +15,8 @@ class Progress(Protocol):
         (root mean square); None in stages that know none.
         """
         ...
+
+
+def untold(stage: str, fraction: float, error: float | None = None) -> None:
+    """Tell nobody; a `Progress` for where none is wanted."""
+    del stage, fraction, error

@@ -18,7 +18,7 @@ from rffpsr_ros.learning.holdout import hold_out
 from rffpsr_ros.learning.importance import WeightedRecording, importance
 from rffpsr_ros.learning.memory import learning_memory
 from rffpsr_ros.learning.preparation import check_survey, prepare
-from rffpsr_ros.learning.progress import Progress
+from rffpsr_ros.learning.progress import Progress, untold
 from rffpsr_ros.learning.survey import survey
 from rffpsr_ros.learning.window_source import Standardised, WindowSource
 from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
@@ -136,7 +136,7 @@ class RFFPSR:
             together = list(workers.map(methodcaller("loaded"), together))
             parts = cross_validation_folds(together, self.options)
             if parts:
-                return fit_mixture(together, parts, self.options, _member, progress or _ignore)
+                return fit_mixture(together, parts, self.options, _member, progress or untold)
         return self.fit_one(train, validation, progress, client)
 
     def fit_one(
@@ -155,7 +155,7 @@ class RFFPSR:
         InputError
             As `fit`.
         """
-        options, report = self.options, progress or _ignore
+        options, report = self.options, progress or untold
         workers: Workers = THIS_PROCESS if client is None else Cluster(client)
         signature = shared_signature(train, validation)
         notes = []
@@ -205,7 +205,3 @@ def _member(
 ) -> RFFPSRModel:
     """Return one member of a mixture."""
     return RFFPSR(**vars(options)).fit_one(train, validation, progress)
-
-
-def _ignore(stage: str, fraction: float, error: float | None = None) -> None:
-    del stage, fraction, error
