@@ -25,8 +25,8 @@ from rffpsr_ros import RFFPSR
 from rffpsr_ros.cli.band_training import BANDS, measure_bands
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import coverage
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.progress import untold
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.progress import untold
 
 NOMINAL, HORIZON, START = 0.9, 10, 20
 

@@ -20,7 +20,7 @@ from benchmarks.known_systems import (
     simulate_linear,
 )
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.models.io_hmm_learner import IOHMM as IOHMMLearner
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.predictive_model import PredictiveModel, stack_states

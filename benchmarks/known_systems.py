@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.linear_system import LinearSystem, forecast_means, settled_means
+from rffpsr_ros.learning.stages.linear_system import LinearSystem, forecast_means, settled_means
+from rffpsr_ros.learning.windows.arrays import Array
 
 
 def random_linear_system(

@@ -30,10 +30,10 @@ import scipy.linalg
 
 from rffpsr_ros.episodes.bag_recorder import BagWriter
 from rffpsr_ros.episodes.stored_trajectory import store_bags
-from rffpsr_ros.learning.features import draw_frequencies, random_fourier_features
-from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.two_stage import TwoStageOptions, two_stage_regression
-from rffpsr_ros.learning.windows import window_chunks
+from rffpsr_ros.learning.features.fourier_features import draw_frequencies, random_fourier_features
+from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
+from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.windows import window_chunks
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.excitation import uniform_hold

@@ -21,11 +21,11 @@ import numpy as np
 
 from benchmarks.realtime import JOINTS, drive
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.features import FeatureMap
-from rffpsr_ros.learning.rollout_loss import rollout_loss
-from rffpsr_ros.learning.scaling import standardise
-from rffpsr_ros.learning.segments import cut_segments, origins
-from rffpsr_ros.learning.window_loss import window_loss, window_targets
+from rffpsr_ros.learning.features.fourier_features import FeatureMap
+from rffpsr_ros.learning.refinement.rollout_loss import rollout_loss
+from rffpsr_ros.learning.refinement.segments import cut_segments, origins
+from rffpsr_ros.learning.refinement.window_loss import window_loss, window_targets
+from rffpsr_ros.learning.windows.scaling import standardise
 from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR

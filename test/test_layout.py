@@ -24,19 +24,25 @@ FLOORS = {
     "rffpsr_ros.models.predictive_model": 1,
     "rffpsr_ros.models.storage": 1,  # the contract's file: knows the kinds of models by name
     "rffpsr_ros.learning": 2,
-    "rffpsr_ros.models": 3,
-    "rffpsr_ros.evaluation": 4,
-    "rffpsr_ros.forecasting": 4,
-    "rffpsr_ros.simulation": 4,
-    "rffpsr_ros": 5,
-    "rffpsr_ros.cli": 5,
-    "rffpsr_ros.nodes": 5,
+    "rffpsr_ros.learning.windows": 2,
+    "rffpsr_ros.learning.features": 3,
+    "rffpsr_ros.learning.filtering": 4,
+    "rffpsr_ros.learning.stages": 5,
+    "rffpsr_ros.learning.refinement": 6,
+    "rffpsr_ros.learning.exploration": 6,
+    "rffpsr_ros.models": 7,
+    "rffpsr_ros.evaluation": 8,
+    "rffpsr_ros.forecasting": 8,
+    "rffpsr_ros.simulation": 8,
+    "rffpsr_ros": 9,
+    "rffpsr_ros.cli": 9,
+    "rffpsr_ros.nodes": 9,
 }
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
 # Imported where they are used, never with the module.
 EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
-COMPILED = "rffpsr_ros.learning.compiled_kernels"
+COMPILED = "rffpsr_ros.learning.filtering.compiled_kernels"
 """Imported only where numba is installed."""
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {
@@ -135,8 +141,9 @@ def test_every_folder_of_modules_is_a_package() -> None:
 
 
 def test_every_folder_stands_on_a_floor() -> None:
-    folders = {f"rffpsr_ros.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py")}
-    assert folders <= FLOORS.keys()
+    folders = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    within_one_floor = {name for name in folders if name.startswith("rffpsr_ros.nodes.")}
+    assert folders - within_one_floor <= FLOORS.keys()
 
 
 def test_the_walk_sees_imports_in_every_form(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from benchmarks.tables import markdown, number
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.learning.linear_system import LinearSystem
+from rffpsr_ros.learning.stages.linear_system import LinearSystem
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.hse_psr import HSEPSR
 from rffpsr_ros.models.io_hmm_learner import IOHMM

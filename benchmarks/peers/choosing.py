@@ -10,9 +10,9 @@ import numpy as np
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.learning.folds import Fold, folds
-from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.scores import robust_score
+from rffpsr_ros.learning.refinement.scores import robust_score
+from rffpsr_ros.learning.windows.folds import Fold, folds
+from rffpsr_ros.learning.windows.holdout import hold_out
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
 SEEN = 20

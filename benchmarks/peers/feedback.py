@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.scaling import Run, Scaling, fit_scaling
+from rffpsr_ros.learning.windows.scaling import Run, Scaling, fit_scaling
 from rffpsr_ros.models.predictive_model import (
     Array,
     PredictiveModel,

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.peers.feedback import MARGIN
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.predictive_model import (
     Array,
     PredictiveModel,

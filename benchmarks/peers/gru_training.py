@@ -12,9 +12,9 @@ import torch
 from benchmarks.peers.feedback import MARGIN
 from benchmarks.peers.gru import LARGEST_CHANGE, GRUModel
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.scaling import Run, fit_scaling, standardise
-from rffpsr_ros.learning.scores import robust_score
+from rffpsr_ros.learning.refinement.scores import robust_score
+from rffpsr_ros.learning.windows.holdout import hold_out
+from rffpsr_ros.learning.windows.scaling import Run, fit_scaling, standardise
 from rffpsr_ros.models.predictive_model import Array, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from benchmarks.peers.feedback import FeedbackModel, Scalings, WindowState, windows
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.scaling import Run, standardise
+from rffpsr_ros.learning.windows.scaling import Run, standardise
 from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 

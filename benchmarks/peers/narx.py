@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.peers.feedback import FeedbackModel, Scalings, windows
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.scaling import standardise
+from rffpsr_ros.learning.windows.scaling import standardise
 from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 

@@ -12,8 +12,8 @@ from rffpsr_ros.cli.learners import fit
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
-from rffpsr_ros.learning.excerpt import excerpt
-from rffpsr_ros.learning.progress import Progress, untold
+from rffpsr_ros.learning.windows.excerpt import excerpt
+from rffpsr_ros.learning.windows.progress import Progress, untold
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 
 BANDS = ("held-out", "folds", "none")

@@ -21,7 +21,7 @@ import numpy as np
 from rffpsr_ros.cli.settings import check_keys
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.known_policy import with_gaussian_policy, with_log_probability
+from rffpsr_ros.learning.stages.known_policy import with_gaussian_policy, with_log_probability
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
 _KEYS = ("log_probability", "gains", "offset", "deviation")

@@ -8,7 +8,7 @@ from typing import Any
 from rffpsr_ros.cli.settings import check_keys
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.progress import Progress
+from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.compressed import Compressed
 from rffpsr_ros.models.hse_psr import HSEPSR

@@ -16,7 +16,7 @@ from rffpsr_ros.episodes.split import parse_split, split
 from rffpsr_ros.episodes.stored_trajectory import store_bags
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.predictive_model import Signature
 from rffpsr_ros.signals.channels import ChannelConfiguration
 

@@ -11,8 +11,8 @@ from typing import Any
 from rffpsr_ros.cli.recordings import Parts
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.survey import STRETCH
-from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.learning.windows.survey import STRETCH
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.predictive_model import Learner, Signature
 from rffpsr_ros.models.rff_psr_learner import RFFPSR

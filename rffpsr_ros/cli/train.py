@@ -44,9 +44,9 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
-from rffpsr_ros.learning.cluster import Cluster
-from rffpsr_ros.learning.excerpt import excerpt
-from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.learning.windows.cluster import Cluster
+from rffpsr_ros.learning.windows.excerpt import excerpt
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.storage import save_model

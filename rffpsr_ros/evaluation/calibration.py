@@ -15,7 +15,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
-from rffpsr_ros.learning.folds import folds
+from rffpsr_ros.learning.windows.folds import folds
 from rffpsr_ros.models.bands import Bands, conformal_bands
 from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
 from rffpsr_ros.models.predictive_model import PredictiveModel

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.exploration import (
+from rffpsr_ros.learning.exploration.conditions import (
     ActionFreedom,
     Conditioning,
     ConditioningOptions,
     action_freedom,
     conditioning,
 )
-from rffpsr_ros.learning.importance import Importance, importance
-from rffpsr_ros.learning.policy_test import PolicyTest, blindness_test
-from rffpsr_ros.learning.response_test import response_p_values
-from rffpsr_ros.learning.scaling import fit_scaling, standardise
-from rffpsr_ros.learning.windows import count_windows
+from rffpsr_ros.learning.exploration.policy_test import PolicyTest, blindness_test
+from rffpsr_ros.learning.exploration.response_test import response_p_values
+from rffpsr_ros.learning.stages.importance import Importance, importance
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.scaling import fit_scaling, standardise
+from rffpsr_ros.learning.windows.windows import count_windows
 from rffpsr_ros.models.compressed import fit_projection
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature

@@ -6,7 +6,7 @@ import math
 from typing import Any, Literal, NamedTuple
 
 from rffpsr_ros.evaluation.exploration_check import ChannelCheck, ExplorationCheck
-from rffpsr_ros.learning.exploration import REPRODUCED
+from rffpsr_ros.learning.exploration.conditions import REPRODUCED
 
 Level = Literal["ok", "note", "warning"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.evaluation.exploration_check import ExplorationCheck
 from rffpsr_ros.evaluation.plots import COLOURS, MARKERS, empty_figure, save_figure
-from rffpsr_ros.learning.exploration import OPEN, REPRODUCED
+from rffpsr_ros.learning.exploration.conditions import OPEN, REPRODUCED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

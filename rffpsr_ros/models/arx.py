@@ -8,7 +8,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.scaling import Scaling, forgiving_scaling, standardise
+from rffpsr_ros.learning.windows.scaling import Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.arx_model import LinearARXModel
 from rffpsr_ros.models.arx_regression import (
     Shape,

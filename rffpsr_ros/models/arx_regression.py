@@ -19,8 +19,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
-from rffpsr_ros.learning.moments import Regression, ridge_regression
-from rffpsr_ros.learning.scaling import Run
+from rffpsr_ros.learning.windows.moments import Regression, ridge_regression
+from rffpsr_ros.learning.windows.scaling import Run
 
 _CHUNK = 4096
 _FOLDS = 5

@@ -16,7 +16,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.projection import principal_directions
+from rffpsr_ros.learning.features.projection import principal_directions
 from rffpsr_ros.models.predictive_model import (
     Array,
     Learner,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.windows.arrays import Array
 
 COLLAPSE = 0.2
 """A belief shorter than this fraction of the median training belief has collapsed."""

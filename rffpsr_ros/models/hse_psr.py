@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rffpsr_ros.learning.feature_set import FeatureOptions, Fitted
-from rffpsr_ros.learning.gram_features import fit_gram_features
-from rffpsr_ros.learning.window_source import WindowSource
+from rffpsr_ros.learning.features.feature_set import FeatureOptions, Fitted
+from rffpsr_ros.learning.features.gram_features import fit_gram_features
+from rffpsr_ros.learning.windows.window_source import WindowSource
 from rffpsr_ros.models.option_checks import require
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR

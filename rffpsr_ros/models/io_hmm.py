@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.discrete_system import DiscreteSystem, chances, discrete_step
-from rffpsr_ros.learning.symbols import Codebook
+from rffpsr_ros.learning.features.symbols import Codebook
+from rffpsr_ros.learning.stages.discrete_system import DiscreteSystem, chances, discrete_step
 from rffpsr_ros.models.predictive_model import Array, PredictiveModel, Signature, TrainingRecord
 
 

@@ -9,20 +9,20 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.discrete_system import (
+from rffpsr_ros.learning.features.symbols import Codebook, indicators
+from rffpsr_ros.learning.stages.discrete_system import (
     DiscreteOptions,
     DiscreteSystem,
     chances,
     discrete_step,
     learn_discrete_systems,
 )
-from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.preparation import check_survey
-from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.survey import survey
-from rffpsr_ros.learning.symbols import Codebook, indicators
-from rffpsr_ros.learning.windows import count_windows
+from rffpsr_ros.learning.stages.preparation import check_survey
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.holdout import hold_out
+from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.survey import survey
+from rffpsr_ros.learning.windows.windows import count_windows
 from rffpsr_ros.models.io_hmm import IOHMMModel
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.predictive_model import TrainingRecord

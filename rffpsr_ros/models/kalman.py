@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rffpsr_ros.learning.linear_system import (
+from rffpsr_ros.learning.stages.linear_system import (
     LinearState,
     LinearSystem,
     forecast_means,
     kalman_step,
 )
-from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.predictive_model import Array, PredictiveModel, Signature, TrainingRecord
 
 

@@ -8,22 +8,22 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.linear_system import (
+from rffpsr_ros.learning.refinement.scores import group_errors, robust_score
+from rffpsr_ros.learning.stages.linear_system import (
     LinearState,
     LinearSystem,
     forecast_means,
     kalman_step,
     settled_means,
 )
-from rffpsr_ros.learning.preparation import check_survey
-from rffpsr_ros.learning.scaling import Run, standardise
-from rffpsr_ros.learning.scores import group_errors, robust_score
-from rffpsr_ros.learning.subspace import SubspaceOptions, learn_linear_systems
-from rffpsr_ros.learning.survey import survey
-from rffpsr_ros.learning.windows import count_windows
+from rffpsr_ros.learning.stages.preparation import check_survey
+from rffpsr_ros.learning.stages.subspace import SubspaceOptions, learn_linear_systems
+from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.holdout import hold_out
+from rffpsr_ros.learning.windows.scaling import Run, standardise
+from rffpsr_ros.learning.windows.survey import survey
+from rffpsr_ros.learning.windows.windows import count_windows
 from rffpsr_ros.models.kalman import KalmanModel
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.predictive_model import TrainingRecord

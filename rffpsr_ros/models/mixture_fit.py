@@ -16,12 +16,12 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.blending import blend_weights, error_products
-from rffpsr_ros.learning.folds import Fold, folds
-from rffpsr_ros.learning.preparation import check_survey
-from rffpsr_ros.learning.progress import Progress
-from rffpsr_ros.learning.scores import robust_score
-from rffpsr_ros.learning.survey import survey
+from rffpsr_ros.learning.refinement.blending import blend_weights, error_products
+from rffpsr_ros.learning.refinement.scores import robust_score
+from rffpsr_ros.learning.stages.preparation import check_survey
+from rffpsr_ros.learning.windows.folds import Fold, folds
+from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.learning.windows.survey import survey
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.held_out_errors import held_out_errors, held_out_targets, judged_blocks

@@ -9,11 +9,10 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.folds import Fold, folds
-from rffpsr_ros.learning.linear_errors import forecast_errors, stretches
-from rffpsr_ros.learning.linear_system import LinearSystem
-from rffpsr_ros.learning.oblique_projection import (
+from rffpsr_ros.learning.refinement.linear_errors import forecast_errors, stretches
+from rffpsr_ros.learning.refinement.scores import robust_score
+from rffpsr_ros.learning.stages.linear_system import LinearSystem
+from rffpsr_ros.learning.stages.oblique_projection import (
     Way,
     is_stable,
     is_stable_filter,
@@ -21,8 +20,9 @@ from rffpsr_ros.learning.oblique_projection import (
     system_of_order,
     window_factor,
 )
-from rffpsr_ros.learning.scaling import Run, Scaling, forgiving_scaling, standardise
-from rffpsr_ros.learning.scores import robust_score
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.folds import Fold, folds
+from rffpsr_ros.learning.windows.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.kalman import KalmanModel
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.predictive_model import Array, TrainingRecord

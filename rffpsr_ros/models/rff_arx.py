@@ -8,12 +8,12 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.features import median_distance
-from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.scaling import forgiving_scaling, standardise
-from rffpsr_ros.learning.scores import robust_score
-from rffpsr_ros.learning.windows import flatten
+from rffpsr_ros.learning.features.fourier_features import median_distance
+from rffpsr_ros.learning.refinement.scores import robust_score
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.holdout import hold_out
+from rffpsr_ros.learning.windows.scaling import forgiving_scaling, standardise
+from rffpsr_ros.learning.windows.windows import flatten
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_arx_model import RFFARXModel, WindowMap

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.arx_model import append_rows
 from rffpsr_ros.models.predictive_model import (
     Array,

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.learning.base import tick_windows
-from rffpsr_ros.learning.moments import Regression
-from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.windows import flatten
+from rffpsr_ros.learning.stages.base import tick_windows
+from rffpsr_ros.learning.windows.moments import Regression
+from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.windows import flatten
 from rffpsr_ros.models.predictive_model import Array
 from rffpsr_ros.models.rff_arx_model import WindowMap, features_of
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array, khatri_rao
-from rffpsr_ros.learning.prepared_step import PreparedStep
-from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.learning.filtering.prepared_step import PreparedStep
+from rffpsr_ros.learning.windows.arrays import Array, khatri_rao
+from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.guards import SURPRISE_MEMORY, Events
 from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead, in_order, pack, unpack
 
 if TYPE_CHECKING:
-    from rffpsr_ros.learning.compiled_step import CompiledStep
+    from rffpsr_ros.learning.filtering.compiled_step import CompiledStep
 
 
 _LIMITED = np.array([[0, i & 1, i >> 1, 0, 0, 0] for i in range(4)])
@@ -187,7 +187,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Return the compiled step, if this model has one and numba is there."""
         weights, frame = self.parts.weights, self.parts.frame
         try:
-            from rffpsr_ros.learning.compiled_step import CompiledStep, compilable
+            from rffpsr_ros.learning.filtering.compiled_step import CompiledStep, compilable
         except ImportError:
             return None
         if not compilable(weights, frame):

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array, khatri_rao
-from rffpsr_ros.learning.base import tick_windows
-from rffpsr_ros.learning.features import Features
-from rffpsr_ros.learning.filtering import Dynamics, filter_run
-from rffpsr_ros.learning.history import fit_history
-from rffpsr_ros.learning.moments import Regression
-from rffpsr_ros.learning.predictor import Frame, Limits, Weights, predict_observation
-from rffpsr_ros.learning.preparation import Prepared, Recordings
+from rffpsr_ros.learning.features.fourier_features import Features
+from rffpsr_ros.learning.filtering.filter_step import Dynamics, filter_run
+from rffpsr_ros.learning.filtering.history import fit_history
+from rffpsr_ros.learning.filtering.predictor import Frame, Limits, Weights, predict_observation
+from rffpsr_ros.learning.stages.base import tick_windows
+from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
+from rffpsr_ros.learning.windows.arrays import Array, khatri_rao
+from rffpsr_ros.learning.windows.moments import Regression
 from rffpsr_ros.models.guards import Guards, learn_guards
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead

@@ -8,43 +8,43 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.feature_set import fit_features
-from rffpsr_ros.learning.filtering import Conditioning, Dynamics
-from rffpsr_ros.learning.initialisation import (
-    InitialPredictor,
-    choose_ridges,
-    predictor_regression,
-)
-from rffpsr_ros.learning.predictor import Frame, Weights
-from rffpsr_ros.learning.preparation import Prepared, Recordings
-from rffpsr_ros.learning.progress import Progress
-from rffpsr_ros.learning.rollout_loss import rollout_errors
-from rffpsr_ros.learning.rollout_refinement import (
+from rffpsr_ros.learning.features.feature_set import fit_features
+from rffpsr_ros.learning.filtering.filter_step import Conditioning, Dynamics
+from rffpsr_ros.learning.filtering.predictor import Frame, Weights
+from rffpsr_ros.learning.filtering.system_map import contract, contraction
+from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors
+from rffpsr_ros.learning.refinement.rollout_refinement import (
     Refined,
     RefinementOptions,
     judged_origins,
     refine_rollout,
     validation_score,
 )
-from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.segments import Segments, cut_segments
-from rffpsr_ros.learning.system_map import contract, contraction
-from rffpsr_ros.learning.two_stage import (
-    FitFeatures,
-    TwoStageOptions,
-    TwoStageResult,
-    two_stage_regression,
-)
-from rffpsr_ros.learning.window_loss import fit_head, window_targets
-from rffpsr_ros.learning.window_refinement import (
+from rffpsr_ros.learning.refinement.segments import Segments, cut_segments
+from rffpsr_ros.learning.refinement.window_loss import fit_head, window_targets
+from rffpsr_ros.learning.refinement.window_refinement import (
     Point,
     Problem,
     WindowRecordings,
     WindowRefinementOptions,
     refine_window,
 )
-from rffpsr_ros.learning.window_source import WindowSource
+from rffpsr_ros.learning.stages.initialisation import (
+    InitialPredictor,
+    choose_ridges,
+    predictor_regression,
+)
+from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
+from rffpsr_ros.learning.stages.two_stage import (
+    FitFeatures,
+    TwoStageOptions,
+    TwoStageResult,
+    two_stage_regression,
+)
+from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.window_source import WindowSource
 from rffpsr_ros.models.rff_psr_finish import finish
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead

@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.cluster import Cluster
-from rffpsr_ros.learning.excerpt import EXCERPT, excerpt
-from rffpsr_ros.learning.feature_set import FeatureOptions, Fitted, fit_features
-from rffpsr_ros.learning.holdout import hold_out
-from rffpsr_ros.learning.importance import WeightedRecording, importance
-from rffpsr_ros.learning.memory import learning_memory
-from rffpsr_ros.learning.preparation import check_survey, prepare
-from rffpsr_ros.learning.progress import Progress, untold
-from rffpsr_ros.learning.survey import survey
-from rffpsr_ros.learning.window_source import Standardised, WindowSource
-from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.learning.features.feature_set import FeatureOptions, Fitted, fit_features
+from rffpsr_ros.learning.stages.importance import WeightedRecording, importance
+from rffpsr_ros.learning.stages.memory import learning_memory
+from rffpsr_ros.learning.stages.preparation import check_survey, prepare
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.cluster import Cluster
+from rffpsr_ros.learning.windows.excerpt import EXCERPT, excerpt
+from rffpsr_ros.learning.windows.holdout import hold_out
+from rffpsr_ros.learning.windows.progress import Progress, untold
+from rffpsr_ros.learning.windows.survey import survey
+from rffpsr_ros.learning.windows.window_source import Standardised, WindowSource
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.mixture_fit import (
     cross_validation_folds,
     fit_mixture,

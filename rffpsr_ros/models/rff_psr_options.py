@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_type_hints
 
-from rffpsr_ros.learning.excerpt import EXCERPT
-from rffpsr_ros.learning.stage_one import ConditioningForm
-from rffpsr_ros.learning.two_stage import StageOneMethod
+from rffpsr_ros.learning.stages.stage_one import ConditioningForm
+from rffpsr_ros.learning.stages.two_stage import StageOneMethod
+from rffpsr_ros.learning.windows.excerpt import EXCERPT
 from rffpsr_ros.models.option_checks import check_type, require
 
 Refinement = Literal["rollout", "window", "none"]

@@ -6,13 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.features import FeatureMap, Features
-from rffpsr_ros.learning.filtering import Conditioning
-from rffpsr_ros.learning.gram_features import KernelMap
-from rffpsr_ros.learning.history import HistoryRegression
-from rffpsr_ros.learning.predictor import Frame, Limits, Start, Weights
-from rffpsr_ros.learning.scaling import Scaling
+from rffpsr_ros.learning.features.fourier_features import FeatureMap, Features
+from rffpsr_ros.learning.features.gram_features import KernelMap
+from rffpsr_ros.learning.filtering.filter_step import Conditioning
+from rffpsr_ros.learning.filtering.history import HistoryRegression
+from rffpsr_ros.learning.filtering.predictor import Frame, Limits, Start, Weights
+from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.guards import Guards
 
 StandIn = Literal["prediction", "features"]

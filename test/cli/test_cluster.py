@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning import window_source
-from rffpsr_ros.learning.blas_threads import one_blas_thread
-from rffpsr_ros.learning.cluster import Cluster
-from rffpsr_ros.learning.moments import Regression
-from rffpsr_ros.learning.scaling import Run
-from rffpsr_ros.learning.two_stage import TwoStageOptions, two_stage_regression
-from rffpsr_ros.learning.window_source import WindowSource
-from rffpsr_ros.learning.windows import Windows
-from rffpsr_ros.learning.workers import THIS_PROCESS, Workers
+from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
+from rffpsr_ros.learning.windows import window_source
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.cluster import Cluster
+from rffpsr_ros.learning.windows.moments import Regression
+from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.window_source import WindowSource
+from rffpsr_ros.learning.windows.windows import Windows
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 
 PAST, FUTURE = 4, 3

@@ -7,7 +7,7 @@ from benchmarks.datasets import silverbox, synth
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import free_run_rmse, horizon_errors, observation_range
-from rffpsr_ros.learning.scaling import fit_scaling, standardise
+from rffpsr_ros.learning.windows.scaling import fit_scaling, standardise
 from rffpsr_ros.models.arx import RIDGES, LinearARX
 from rffpsr_ros.models.arx_model import LinearARXState
 from rffpsr_ros.models.arx_regression import Shape, Sums

@@ -8,7 +8,7 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.compressed import Compressed, fit_projection
 from rffpsr_ros.models.last_observation import LastObservation

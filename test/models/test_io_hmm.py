@@ -6,11 +6,11 @@ import pytest
 from benchmarks.known_systems import IOHMM as KnownIOHMM
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.counting import CountingStageOne
-from rffpsr_ros.learning.discrete_system import DiscreteSystem, chances
-from rffpsr_ros.learning.stage_one import JointStageOne
-from rffpsr_ros.learning.symbols import Codebook, indicators
+from rffpsr_ros.learning.features.symbols import Codebook, indicators
+from rffpsr_ros.learning.stages.counting import CountingStageOne
+from rffpsr_ros.learning.stages.discrete_system import DiscreteSystem, chances
+from rffpsr_ros.learning.stages.stage_one import JointStageOne
+from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.models.io_hmm import IOHMMModel, IOHMMState
 from rffpsr_ros.models.io_hmm_learner import IOHMM
 from rffpsr_ros.models.predictive_model import Signature, TrainingRecord

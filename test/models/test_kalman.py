@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.known_systems import optimal_forecasts, random_linear_system, simulate_linear
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.linear_system import LinearSystem
+from rffpsr_ros.learning.stages.linear_system import LinearSystem
+from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.models.kalman import KalmanModel
 from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.predictive_model import stack_states

@@ -7,14 +7,14 @@ from benchmarks.datasets import silverbox, synth
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import free_run_rmse, horizon_errors, observation_range
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.oblique_projection import (
+from rffpsr_ros.learning.stages.oblique_projection import (
     Way,
     oblique_projection,
     system_of_order,
     window_factor,
 )
-from rffpsr_ros.learning.scaling import Run
+from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.scaling import Run
 from rffpsr_ros.models.n4sid import N4SID, WAYS
 
 A = np.array([[0.9, 0.3, 0.0], [-0.3, 0.8, 0.1], [0.0, 0.0, 0.5]])

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.feature_set import FeatureSet
-from rffpsr_ros.learning.features import FeatureMap
-from rffpsr_ros.learning.filtering import Conditioning
-from rffpsr_ros.learning.history import HistoryRegression
-from rffpsr_ros.learning.predictor import Frame, Start, Weights
-from rffpsr_ros.learning.scaling import Scaling
-from rffpsr_ros.learning.system_map import SystemMap, contract
+from rffpsr_ros.learning.features.feature_set import FeatureSet
+from rffpsr_ros.learning.features.fourier_features import FeatureMap
+from rffpsr_ros.learning.filtering.filter_step import Conditioning
+from rffpsr_ros.learning.filtering.history import HistoryRegression
+from rffpsr_ros.learning.filtering.predictor import Frame, Start, Weights
+from rffpsr_ros.learning.filtering.system_map import SystemMap, contract
+from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.guards import Guards
 from rffpsr_ros.models.predictive_model import Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel

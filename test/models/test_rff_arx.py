@@ -7,7 +7,7 @@ from benchmarks.datasets import synth
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
-from rffpsr_ros.learning.scaling import forgiving_scaling, standardise
+from rffpsr_ros.learning.windows.scaling import forgiving_scaling, standardise
 from rffpsr_ros.models.rff_arx import RFFARX
 from rffpsr_ros.models.rff_arx_regression import all_rows
 

@@ -11,8 +11,8 @@ import pytest
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.arrays import Array
-from rffpsr_ros.learning.features import FeatureMap
+from rffpsr_ros.learning.features.fourier_features import FeatureMap
+from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.models.predictive_model import stack_states
 from rffpsr_ros.models.rff_psr import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr_learner import RFFPSR

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.arrays import Array
+from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.models.guards import Guards
 from rffpsr_ros.models.predictive_model import stack_states
 from rffpsr_ros.models.rff_psr import RFFPSRModel, RFFPSRState

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.arrays import Array, khatri_rao
-from rffpsr_ros.learning.filtering import filter_step
-from rffpsr_ros.learning.predictor import predict_observation
+from rffpsr_ros.learning.filtering.filter_step import filter_step
+from rffpsr_ros.learning.filtering.predictor import predict_observation
+from rffpsr_ros.learning.windows.arrays import Array, khatri_rao
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from test.models.test_rff_psr import QUICK, two_channel_runs
@@ -154,7 +154,7 @@ def test_compiled_steps_need_no_place_to_be_kept() -> None:
         "class Nowhere(caching._CacheLocator):\n"
         "    from_function = classmethod(lambda *_: None)\n"
         "caching.CacheImpl._locator_classes = [Nowhere]\n"
-        "from rffpsr_ros.learning.compiled_kernels import limit\n"
+        "from rffpsr_ros.learning.filtering.compiled_kernels import limit\n"
         "import numpy as np\n"
         "limited = np.zeros(2)\n"
         "limit(np.array([-3.0, 0.5]), np.array([[-1.0], [1.0]]), limited)\n"

@@ -1,0 +1,1 @@
+"""Features of histories, observations and actions, and their projections."""

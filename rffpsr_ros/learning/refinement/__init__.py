@@ -1,0 +1,1 @@
+"""Backpropagation through time: losses, their gradients, and how long to go on."""

@@ -1,0 +1,267 @@
+"""Refinement of the rolled-out prediction error: the default form.
+
+Adam on whitened coordinates over minibatches of segments, a cosine schedule, and the weights that
+did best on the validation recordings. Where no step improves, the step is halved and refinement
+starts over; values that are not finite end a try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.learning.filtering.predictor import Frame, Weights
+from rffpsr_ros.learning.refinement.loss_weights import LossWeights, loss_weights
+from rffpsr_ros.learning.refinement.optimiser import Adam, cosine_rate
+from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors, rollout_loss
+from rffpsr_ros.learning.refinement.scores import group_errors, robust_score
+from rffpsr_ros.learning.refinement.segments import Origins, Segments, origins, settled_origins
+from rffpsr_ros.learning.stages.initialisation import InitialPredictor
+from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.progress import Progress
+
+JUDGED_STEPS = 10_000
+"""Predictions that a validation score looks at, about."""
+
+LEAST_SCALE = 1e-3
+"""No step's unit of a state tensor is smaller."""
+
+LEAST_RESIDUAL = 1e-5
+"""Less than this, standardised, is not taken for an error that there is to correct."""
+
+AVERAGING = 0.9
+"""Weight of the past in the running mean of iterates."""
+
+PATIENCE = 0.3
+"""What has not improved for this fraction of the iterations will not; a try ends there."""
+
+
+@dataclass(frozen=True)
+class RefinementOptions:
+    """How to refine; see `RFFPSR` for the meaning to a user.
+
+    Steps of what predicts are ``output_step`` one-step errors, times the learning rate.
+    """
+
+    horizon: int = 10
+    iterations: int = 300
+    learning_rate: float = 1e-2
+    batch: int = 16
+    stride: int = 4
+    check_every: int = 20
+    tries: int = 3
+    output_step: float = 2.0
+
+
+class Refined(NamedTuple):
+    """Refined weights, their validation score, and how it went."""
+
+    weights: Weights
+    score: float
+    initial_score: float
+    iterations: int
+    rate: float
+
+    def notes(self) -> dict[str, float]:
+        """Return what a model file tells of it."""
+        return {
+            "score_before": self.initial_score,
+            "score_after": self.score,
+            "iterations": self.iterations,
+            "learning_rate": self.rate,
+        }
+
+
+def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
+    """Return the settled origins that weights are judged from: of very many, only every n-th."""
+    count = max(1, JUDGED_STEPS // horizon)
+    stride = max(1, int(segments.target.any(axis=2).sum()) // count)
+    return settled_origins(segments, horizon, past, stride)
+
+
+def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon: int) -> float:
+    """Return the robust score of the rolled-out errors on validation segments."""
+    starts = judged_origins(segments, horizon, frame.past)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = rollout_errors(weights, frame, segments, starts, horizon)
+        return robust_score(group_errors(squared.astype(float), starts.segment))
+
+
+def refine_rollout(
+    starts: Sequence[InitialPredictor],
+    train: Segments,
+    validation: Segments,
+    options: RefinementOptions,
+    generator: np.random.Generator,
+    progress: Progress | None = None,
+    reference: InitialPredictor | None = None,
+) -> Refined:
+    """Return the weights refined on ``train`` that did best on ``validation``.
+
+    The first try begins at the first start with the full learning rate. Where it finds nothing
+    better than the best start, the next one begins at the next start with half the rate. Steps
+    are scaled alike in every try. Coordinates, and what counts how much, are those of
+    ``reference``, by default the first start.
+    """
+    reference = reference or starts[0]
+    frame = reference.frame.astype(np.float32)
+    task = Task(
+        frame,
+        train.astype(np.float32),
+        validation.astype(np.float32),
+        loss_weights(reference, train, options.horizon),
+        Coordinates(reference),
+        options,
+    )
+    scores = [task.score(start.weights) for start in starts]
+    lowest = int(np.argmin(scores))
+    best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
+    scales = step_scales(
+        task.coordinates.inward(starts[0].weights), options.output_step * task.weighing.residual
+    )
+    rate = options.learning_rate
+    for attempt in range(options.tries):
+        start = starts[min(attempt, len(starts) - 1)]
+        adam = Adam(scales)
+        best = _descend(task, start.weights, adam, rate, generator, best, progress)
+        if best.iterations:
+            break
+        rate /= 2
+    return best
+
+
+class Task(NamedTuple):
+    """What stays the same in every try, in single precision."""
+
+    frame: Frame
+    train: Segments
+    validation: Segments
+    weighing: LossWeights
+    coordinates: Coordinates
+    options: RefinementOptions
+
+    def score(self, weights: Weights) -> float:
+        """Return the validation score."""
+        single = weights.astype(np.float32)
+        return validation_score(single, self.frame, self.validation, self.options.horizon)
+
+    def gradient(
+        self, point: list[Array], generator: np.random.Generator
+    ) -> tuple[float, list[Array]]:
+        """Return loss and gradient on a minibatch of segments, from a random set of origins."""
+        batch = _minibatch(self.train, self.options.batch, generator)
+        stride, horizon = self.options.stride, self.options.horizon
+        chosen = origins(batch, horizon, stride, int(generator.integers(stride)))
+        chosen = _thin_early(chosen, batch, self.weighing.age, generator)
+        weights = self.coordinates.outward(point).astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, gradient = rollout_loss(weights, self.frame, batch, chosen, self.weighing.horizon)
+            return loss, self.coordinates.gradient(gradient)
+
+
+def _descend(
+    task: Task,
+    start: Weights,
+    adam: Adam,
+    rate: float,
+    generator: np.random.Generator,
+    best: Refined,
+    progress: Progress | None,
+) -> Refined:
+    """Run one schedule; return the best weights seen, or ``best`` if nothing beat it.
+
+    What is judged is a running mean of the iterates, which minibatches do not shake.
+    """
+    point, options = task.coordinates.inward(start), task.options
+    average = point
+    for iteration in range(1, options.iterations + 1):
+        loss, gradient = task.gradient(point, generator)
+        if not np.isfinite(loss):
+            break
+        point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
+        average = _towards(point, average, min(AVERAGING, iteration / (iteration + 10)))
+        if iteration % options.check_every and iteration < options.iterations:
+            continue
+        weights = task.coordinates.outward(average)
+        score = task.score(weights)
+        if score < best.score:
+            best = Refined(weights, score, best.initial_score, iteration, rate)
+        if progress is not None:
+            error = float(np.sqrt(best.score / task.validation.target.shape[2]))
+            progress("refinement", iteration / options.iterations, error)
+        if iteration - best.iterations > PATIENCE * options.iterations:
+            break
+    return best
+
+
+def _towards(point: list[Array], average: list[Array], kept: float) -> list[Array]:
+    """Return the running mean after one more iterate."""
+    return [kept * old + (1 - kept) * new for old, new in zip(average, point, strict=True)]
+
+
+def step_scales(point: list[Array], unit: Array) -> list[Array]:
+    """Return the unit of length of a step for each of the arrays that the optimiser moves.
+
+    What predicts, in coordinates in which its inputs are white, moves in a ``unit`` (d_o,) that
+    comes from the one-step error that there is to correct: the weights themselves, of a signal
+    that is nearly its own last value, may be a thousand times that. State tensors move in units
+    of their own size.
+    """
+    weights = Weights(*point)
+    sizes = [max(float(np.sqrt(np.mean(part**2))), LEAST_SCALE) for part in weights[:3]]
+    outputs = np.maximum(unit, LEAST_RESIDUAL)[None]
+    return [*(np.array(size) for size in sizes), *([outputs] * 3)]
+
+
+def _thin_early(
+    chosen: Origins, segments: Segments, age: Array, generator: np.random.Generator
+) -> Origins:
+    """Keep origins among a recording's first ticks with the probability ``age`` (past,)."""
+    if not len(age):
+        return chosen
+    early = segments.first[chosen.segment] & (chosen.tick < len(age))
+    share = np.where(early, age[np.minimum(chosen.tick, len(age) - 1)], 1.0)
+    kept = generator.random(len(share)) < share
+    return chosen.pick(kept) if kept.any() else chosen
+
+
+def _minibatch(segments: Segments, size: int, generator: np.random.Generator) -> Segments:
+    count = len(segments.observations)
+    if count <= size:
+        return segments
+    return segments.pick(np.sort(generator.choice(count, size, replace=False)))
+
+
+class Coordinates:
+    """Weights seen in the coordinates in which base and direct term are whitened."""
+
+    def __init__(self, predictor: InitialPredictor) -> None:
+        """Take the coordinates from the predictor."""
+        self._base = predictor.base_coordinates
+        self._direct = predictor.direct_coordinates
+        self._base_inverse = np.linalg.pinv(self._base)
+        self._direct_inverse = np.linalg.pinv(self._direct)
+
+    def inward(self, weights: Weights) -> list[Array]:
+        """Return the arrays that the optimiser moves."""
+        return list(
+            weights._replace(
+                base=self._base_inverse @ weights.base,
+                direct=self._direct_inverse @ weights.direct,
+            )
+        )
+
+    def outward(self, point: list[Array]) -> Weights:
+        """Return the weights at a point."""
+        inner = Weights(*point)
+        return inner._replace(base=self._base @ inner.base, direct=self._direct @ inner.direct)
+
+    def gradient(self, gradient: Weights) -> list[Array]:
+        """Return the gradient at the point, given that at the weights."""
+        wide = Weights(*(part.astype(np.float64) for part in gradient))
+        return list(
+            wide._replace(base=self._base.T @ wide.base, direct=self._direct.T @ wide.direct)
+        )
