@@ -165,7 +165,7 @@ def follow(options: argparse.Namespace, folder: Path, channels: Path, model: Pat
 def live_run(observer: Observer, folder: Path, model: Path) -> LiveRun:
     """Return the ticks that the filter saw, by its log, beside the forecasts that it gave."""
     (log,) = (folder / "fed").iterdir()
-    replay = Replay(load_model(model).served(), log, FollowOptions(**FOLLOWING))
+    replay = Replay(load_model(model), log, FollowOptions(**FOLLOWING))
     steps = [outcome for outcome in replay.outcomes() if isinstance(outcome, Step)]
     offline = {one.forecast.origin_ns: one.forecast.values for one in steps if one.forecast}
     live = observer.forecasts

@@ -44,6 +44,9 @@ JOINT_STATE = "sensor_msgs/msg/JointState"
 WARM_UP_SECONDS = 2.0
 LOOK_NS = 50_000
 """How often the driver looks for answers: as exactly are latencies known."""
+HEAD = """\
+| run | ticks | answered % | p50 ms | p99 ms | processor % | growth MB |
+| --- | --- | --- | --- | --- | --- | --- |"""
 DOMAIN = int(os.environ.get("ROS_DOMAIN_ID", "77"))
 PAGE = os.sysconf("SC_PAGE_SIZE")
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -317,9 +320,10 @@ def _call(service: str) -> None:
     assert answer.success, answer.message
 
 
-def run(seconds: float, rates: Sequence[float], executor: str, kind: str) -> dict[str, Figures]:
-    """Return the figures of every run by its name."""
-    results: dict[str, Figures] = {}
+def run(
+    seconds: float, rates: Sequence[float], executor: str, kind: str
+) -> Iterator[tuple[str, Figures]]:
+    """Yield the name and the figures of every run as it ends."""
     fast, slow = rates
     for rate, beside in ((fast, False), (slow, False), (slow, True)):
         with ExitStack() as stack:
@@ -337,23 +341,16 @@ def run(seconds: float, rates: Sequence[float], executor: str, kind: str) -> dic
             if beside:
                 stack.enter_context(training(rate, folder))
             name = f"{rate:g} Hz" + (", training beside" if beside else "")
-            results[f"echo, {name}"] = measure(echo_command, rate, 0, seconds, folder)
-            results[f"filter, {name}"] = measure(filter_command, rate, lead, seconds, folder)
-    return results
+            yield f"echo, {name}", measure(echo_command, rate, 0, seconds, folder)
+            yield f"filter, {name}", measure(filter_command, rate, lead, seconds, folder)
 
 
-def table(results: dict[str, Figures]) -> str:
-    """Return the figures as Markdown."""
-    rows = [
-        "| run | ticks | answered % | p50 ms | p99 ms | processor % | growth MB |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, one in results.items():
-        rows.append(
-            f"| {name} | {one.ticks} | {one.answered_percent:.2f} | {one.latency_p50_ms:.3f}"
-            f" | {one.latency_p99_ms:.3f} | {one.cpu_percent:.1f} | {one.growth_megabytes:.1f} |"
-        )
-    return "\n".join(rows)
+def row(name: str, one: Figures) -> str:
+    """Return a run's figures as a row of the table."""
+    return (
+        f"| {name} | {one.ticks} | {one.answered_percent:.2f} | {one.latency_p50_ms:.3f}"
+        f" | {one.latency_p99_ms:.3f} | {one.cpu_percent:.1f} | {one.growth_megabytes:.1f} |"
+    )
 
 
 def main() -> None:
@@ -366,8 +363,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     arguments = parser.parse_args()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    results = run(arguments.seconds, arguments.rates, arguments.executor, arguments.kind)
-    print(table(results))
+    results = {}
+    print(HEAD, flush=True)
+    for name, one in run(arguments.seconds, arguments.rates, arguments.executor, arguments.kind):
+        results[name] = one
+        print(row(name, one), flush=True)
     if arguments.json:
         figures = {name: asdict(one) for name, one in results.items()}
         arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")

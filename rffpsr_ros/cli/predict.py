@@ -130,7 +130,7 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
             start="episode",
             coverage=arguments.coverage,
         )
-        for forecast in replay(Replay(model.served(), path, options, types)):
+        for forecast in replay(Replay(model, path, options, types)):
             count += 1
             yield forecast
         needed = arguments.every

@@ -44,6 +44,8 @@ class FollowOptions:
         Whether time going back begins an episode; else the belief is carried over.
     coverage
         The share of what comes that the bands around forecasts shall cover.
+    compiled
+        Whether what has a compiled form runs compiled, where numba is installed.
     """
 
     horizon: int = 10
@@ -52,6 +54,7 @@ class FollowOptions:
     start: str = "running"
     reset_on_time_jump: bool = True
     coverage: float = 0.9
+    compiled: bool = True
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the options as keywords; JSON types only."""
@@ -89,7 +92,7 @@ class Follower:
     Parameters
     ----------
     model
-        Its signature must hold the channel configuration.
+        As loaded; its signature must hold the channel configuration.
     options
         See `FollowOptions`; `change` replaces them.
     decode
@@ -97,6 +100,8 @@ class Follower:
 
     Attributes
     ----------
+    model
+        The model as it is served, see `PredictiveModel.served`.
     state
         The belief; None between segments.
     live_error
@@ -116,8 +121,9 @@ class Follower:
         options: FollowOptions | None = None,
         decode: Mapping[str, Decode] | None = None,
     ) -> None:
-        self.model = model
         self.options = options or FollowOptions()
+        self._loaded = model
+        self.model = model.served(self.options.compiled)
         self.configuration = channels_of(model)
         self.resets: dict[str, int] = {}
         self.state: Any = None
@@ -203,6 +209,8 @@ class Follower:
         before, self.options = self.options, options
         if not self._start_is_settled:
             self._from_history = options.start == "running"
+        if options.compiled != before.compiled:
+            self.model = self._loaded.served(options.compiled)
         if (options.horizon, options.coverage) != (before.horizon, before.coverage):
             self.live_error = self._live_error()
 

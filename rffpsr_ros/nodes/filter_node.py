@@ -58,7 +58,7 @@ class FilterNode(LifecycleNode):
         self._settings: dict[str, Any] = {}
         self._read_parameters()
         self._complaints = Complaints(self.get_logger())
-        self._source = ModelSource(self._value("model_path"), self._value("compiled"))
+        self._source = ModelSource(self._value("model_path"))
         self._served: ServedModel | None = None
         self._follower: Follower | None = None
         self._inputs: dict[str, TopicInput] = {}

@@ -24,9 +24,8 @@ class ServedModel(NamedTuple):
 class ModelSource:
     """Loads the file that a parameter names; empty: the learner's newest."""
 
-    def __init__(self, given: str, compiled: bool = True) -> None:
+    def __init__(self, given: str) -> None:
         self._given = given
-        self._compiled = compiled
         self._seen: tuple[Path, Fingerprint | None] | None = None
 
     def load(self) -> ServedModel:
@@ -40,7 +39,7 @@ class ModelSource:
         self._seen = self._look()
         path = served_model_path(self._given)
         checksum = str(read_model_file(path).header["checksum"])
-        return ServedModel(load_model(path).served(self._compiled), path, checksum)
+        return ServedModel(load_model(path), path, checksum)
 
     @property
     def changed(self) -> bool:

@@ -95,7 +95,7 @@ def test_forecasts_are_those_of_sampler_and_model(model: RFFPSRModel, start: str
     fed = sequence(5, 40)
     follower = Follower(model, FollowOptions(HORIZON, start=start))
     steps = [step for step in follow(follower, fed) if isinstance(step, Step)]
-    expected = by_hand(model, fed, start)
+    expected = by_hand(model.served(), fed, start)
     assert len(steps) == len(expected) > 30
     for step, (stamp_ns, values) in zip(steps, expected, strict=True):
         assert step.forecast is not None
@@ -178,11 +178,25 @@ def test_options_that_come_before_the_first_message_say_how_to_start(model: RFFP
         told = Follower(model, first)
         told.change(second)
         steps = [step for step in follow(told, fed) if isinstance(step, Step)]
-        for step, (_, values) in zip(steps, by_hand(model, fed, second.start), strict=True):
+        for step, (_, values) in zip(
+            steps, by_hand(model.served(), fed, second.start), strict=True
+        ):
             assert step.forecast is not None
             np.testing.assert_array_equal(step.forecast.values, values)
         told.change(first)  # too late: the belief goes on
         assert told.state is not None
+
+
+def test_a_log_made_without_compiled_code_is_followed_without_it(model: RFFPSRModel) -> None:
+    fed, plain = sequence(5, 40), FollowOptions(HORIZON, compiled=False)
+    told = Follower(model)
+    told.change(plain)
+    expected = by_hand(model.served(compiled=False), fed, plain.start)
+    steps = [step for step in follow(told, fed) if isinstance(step, Step)]
+    assert len(steps) == len(expected)
+    for step, (_, values) in zip(steps, expected, strict=True):
+        assert step.forecast is not None
+        np.testing.assert_array_equal(step.forecast.values, values)
 
 
 def test_a_reset_starts_like_the_first_time(model: RFFPSRModel) -> None:

@@ -1,0 +1,59 @@
+"""How nodes are run: messages that have come are handed out in the executor's order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from test.nodes.conftest import Ros
+
+
+def test_messages_that_have_come_are_handed_out_one_of_each_topic_in_turn(ros: Ros) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.running import take_waiting
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
+    for topic in ("/first", "/second"):
+        peer.node.create_subscription(
+            Int64, topic, lambda message, topic=topic: handed_out.append((topic, message.data)), 9
+        )
+        told.publisher(topic, Int64)
+    told.matched("/first", "/second")
+    for number in range(3):
+        for topic in ("/second", "/first"):
+            told.publish(topic, Int64(data=number))
+    told.settle()  # the messages wait: nobody has spun their receiver
+
+    take_waiting(peer.node)
+
+    in_turn = [(topic, number) for number in range(3) for topic in ("/first", "/second")]
+    assert handed_out == in_turn
+    take_waiting(peer.node)
+    assert handed_out == in_turn
+
+
+def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.running import take_waiting
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
+    later: list[object] = []
+
+    def receive(message: Int64) -> None:
+        handed_out.append(message.data)
+        peer.node.destroy_subscription(later[0])
+
+    peer.node.create_subscription(Int64, "/first", receive, 9)
+    later.append(peer.node.create_subscription(Int64, "/second", receive, 9))
+    for topic in ("/first", "/second"):
+        told.publisher(topic, Int64)
+    told.matched("/first", "/second")
+    told.publish("/first", Int64(data=1))
+    told.publish("/second", Int64(data=2))
+    told.settle()
+
+    take_waiting(peer.node)
+
+    assert handed_out == [1]
