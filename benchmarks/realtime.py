@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +41,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 JOINTS = [f"joint_{number}" for number in range(6)]
 KINDS = ("position", "effort")
 JOINT_STATE = "sensor_msgs/msg/JointState"
+HORIZON = 10
 WARM_UP_SECONDS = 2.0
 LOOK_NS = 50_000
 """How often the driver looks for answers: as exactly are latencies known."""
@@ -325,24 +326,20 @@ def run(
 ) -> Iterator[tuple[str, Figures]]:
     """Yield the name and the figures of every run as it ends."""
     fast, slow = rates
-    for rate, beside in ((fast, False), (slow, False), (slow, True)):
-        with ExitStack() as stack:
+    echo = ["-m", "benchmarks.echo_node", "--ros-args", "-p", f"executor:={executor}"]
+    with ExitStack() as stack:
+        models = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for rate in (fast, slow):
+            train(rate, models / f"{rate:g}.psr", kind)
+        for rate, beside in ((fast, False), (slow, False), (slow, True)):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            model = folder / "model.psr"
-            train(rate, model, kind)
-            lead = 10
-            filter_command = [
-                "executables/filter_node",
-                *("--ros-args", "-p", f"model_path:={model}", "-p", f"lead:={lead}"),
-                *("-p", "horizon:=10", "-p", f"executor:={executor}"),
-            ]
-            echo_command = ["-m", "benchmarks.echo_node", "--ros-args", "-p"]
-            echo_command.append(f"executor:={executor}")
-            if beside:
-                stack.enter_context(training(rate, folder))
-            name = f"{rate:g} Hz" + (", training beside" if beside else "")
-            yield f"echo, {name}", measure(echo_command, rate, 0, seconds, folder)
-            yield f"filter, {name}", measure(filter_command, rate, lead, seconds, folder)
+            command = ["executables/filter_node", "--ros-args", "-p", f"executor:={executor}"]
+            command += ["-p", f"model_path:={models / f'{rate:g}.psr'}"]
+            command += ["-p", f"lead:={HORIZON}", "-p", f"horizon:={HORIZON}"]
+            with training(rate, folder) if beside else nullcontext():
+                name = f"{rate:g} Hz" + (", training beside" if beside else "")
+                yield f"echo, {name}", measure(echo, rate, 0, seconds, folder)
+                yield f"filter, {name}", measure(command, rate, HORIZON, seconds, folder)
 
 
 def row(name: str, one: Figures) -> str:
