@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
 from pathlib import Path
 from typing import NamedTuple
@@ -67,19 +67,15 @@ def read_recordings(
         If a bag cannot be read or does not have what the configuration asks for.
     """
     bags = find_bags(paths)
-    progress(stage, 0.0)
     report = ReadReport()
-    trajectories: list[Trajectory] = []
-    for trajectory in iterate_trajectories(
+    found = iterate_trajectories(
         bags,
         configuration,
         ros_distro=arguments.ros_distro,
         message_paths=arguments.msg_path,
         report=report,
-    ):
-        trajectories.append(trajectory)
-        progress(stage, len(report.bags) / len(bags))
-    progress(stage, 1.0)
+    )
+    trajectories = _gather(([one] for one in found), bags, report, progress, stage)
     return _all_read(bags, trajectories, report, configuration)
 
 
@@ -99,23 +95,36 @@ def store_recordings(
         If a bag cannot be read or does not have what the configuration asks for.
     """
     bags = find_bags(paths)
-    progress(stage, 0.0)
     report = ReadReport()
-    trajectories: list[Trajectory] = []
-    for bag in store_bags(
+    stored = store_bags(
         bags,
         configuration,
         ros_distro=arguments.ros_distro,
         message_paths=arguments.msg_path,
         report=report,
         map_in_order=workers.map,
-    ):
-        trajectories += bag.trajectories()
-        progress(stage, len(report.bags) / len(bags))
-    progress(stage, 1.0)
+    )
+    trajectories = _gather((bag.trajectories() for bag in stored), bags, report, progress, stage)
     if configuration.dataset.get("policy") is not None:  # likelihood ratios are kept in memory
         trajectories = list(workers.map(methodcaller("loaded"), trajectories))
     return _all_read(bags, trajectories, report, configuration)
+
+
+def _gather(
+    parts: Iterable[Sequence[Trajectory]],
+    bags: Sequence[Path],
+    report: ReadReport,
+    progress: Progress,
+    stage: str,
+) -> list[Trajectory]:
+    """Return the trajectories of all parts, telling how many bags were read by then."""
+    progress(stage, 0.0)
+    trajectories: list[Trajectory] = []
+    for part in parts:
+        trajectories += part
+        progress(stage, len(report.bags) / len(bags))
+    progress(stage, 1.0)
+    return trajectories
 
 
 def _all_read(
