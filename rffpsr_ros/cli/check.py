@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.console import Progress, aligned, say, say_json, warn
+from rffpsr_ros.cli.console import Progress, aligned, say, say_json
 from rffpsr_ros.cli.known_policy import check_policy
 from rffpsr_ros.cli.learners import learner_of
 from rffpsr_ros.cli.outputs import check_writable
@@ -66,16 +66,14 @@ def run(arguments: argparse.Namespace) -> None:
         say(*_lines(check, recordings))
 
 
-def warn_of_exploration(
+def warnings_before_training(
     trajectories: Sequence[Trajectory], learning: Mapping[str, Any], recordings: Recordings
-) -> None:
-    """Say one line for each thing that is wrong with training data; never stop the training."""
+) -> list[str]:
+    """Return a sentence for each thing that is wrong with training data; never an error."""
     try:
-        found = warnings(_check(trajectories, learning, recordings))
+        return [one.sentence for one in warnings(_check(trajectories, learning, recordings))]
     except (InputError, np.linalg.LinAlgError):
-        return  # what is wrong with such data, training itself says
-    for finding in found:
-        warn(f"{finding.sentence} (docs/exploration.md; --no-check does not look)")
+        return []  # what is wrong with such data, training itself says
 
 
 def _check(

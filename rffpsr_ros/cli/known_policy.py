@@ -8,6 +8,10 @@ chosen; it is read like any other, and then taken out of the actions:
 or the policy is Gaussian around a linear function of the last observation, in the columns' units:
 
     dataset: {policy: {gains: [[...]], offset: [...], deviation: [...]}}
+
+or it is a table, with a row of probabilities for each value of the last observation:
+
+    dataset: {policy: {observations: [...], actions: [...], probabilities: [[...]]}}
 """
 
 from __future__ import annotations
@@ -21,10 +25,20 @@ import numpy as np
 from rffpsr_ros.cli.settings import check_keys
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.stages.known_policy import with_gaussian_policy, with_log_probability
+from rffpsr_ros.learning.stages.known_policy import (
+    with_gaussian_policy,
+    with_log_probability,
+    with_table_policy,
+)
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
-_KEYS = ("log_probability", "gains", "offset", "deviation")
+_FORMS = (
+    ("log_probability",),
+    ("gains", "deviation"),
+    ("observations", "actions", "probabilities"),
+)
+"""What a policy of each form needs."""
+_KEYS = (*(key for form in _FORMS for key in form), "offset")
 _GROUP = "dataset.policy"
 
 
@@ -42,9 +56,15 @@ def check_policy(configuration: ChannelConfiguration) -> None:
     if not isinstance(policy, Mapping):
         raise InputError(f"{_GROUP} is {policy!r}; it must be a group of keys: {', '.join(_KEYS)}")
     check_keys(policy, _KEYS, _GROUP)
+    form = next((form for form in _FORMS if set(form) <= policy.keys()), None)
+    if form is None:
+        ways = ", or ".join(" and ".join(form) for form in _FORMS)
+        raise InputError(f"{_GROUP} needs {ways}")
+    if extra := policy.keys() - {*form, *(("offset",) if "gains" in form else ())}:
+        raise InputError(
+            f"{_GROUP} has {' and '.join(form)}, and also {', '.join(sorted(extra))}; give one form"
+        )
     if "log_probability" in policy:
-        if len(policy) > 1:
-            raise InputError(f"{_GROUP} has log_probability and other keys; give one or the other")
         names = [channel.name for channel in configuration.actions]
         if policy["log_probability"] not in names:
             raise InputError(
@@ -53,8 +73,6 @@ def check_policy(configuration: ChannelConfiguration) -> None:
             )
         if len(names) == 1:
             raise InputError(f"{_GROUP}.log_probability names the only action; nothing is left")
-    elif "gains" not in policy or "deviation" not in policy:
-        raise InputError(f"{_GROUP} needs log_probability, or gains and deviation")
 
 
 def without_policy(configuration: ChannelConfiguration) -> ChannelConfiguration:
@@ -94,6 +112,8 @@ def apply_policy(
             )
         return with_log_probability(trajectories, columns[0]), columns[0]
     size = len(names), trajectories[0].observations.shape[1]
+    if "probabilities" in policy:
+        return with_table_policy(trajectories, *_table(policy, *size)), None
     gains = _numbers(policy["gains"], size, "gains")
     offset = _numbers(policy.get("offset", [0.0] * size[0]), size[:1], "offset")
     deviation = _numbers(policy["deviation"], size[:1], "deviation")
@@ -102,8 +122,32 @@ def apply_policy(
     return with_gaussian_policy(trajectories, gains, offset, deviation), None
 
 
+def _table(
+    policy: Mapping[str, Any], action_columns: int, observation_columns: int
+) -> tuple[Array, Array, Array]:
+    """Return observations (S, d_o), actions (A, d_a) and probabilities (S, A) of a table."""
+    seen = _values(policy["observations"], observation_columns, "observations")
+    acted = _values(policy["actions"], action_columns, "actions")
+    chances = _numbers(policy["probabilities"], (len(seen), len(acted)), "probabilities")
+    if (chances < 0).any() or not np.allclose(chances.sum(axis=1), 1, atol=1e-6):
+        raise InputError(f"each row of {_GROUP}.probabilities must hold chances that add up to 1")
+    return seen, acted, chances
+
+
+def _values(value: Any, columns: int, name: str) -> Array:
+    """Return distinct rows; where there is one column, plain numbers will do."""
+    try:
+        rows = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    rows = rows[:, None] if rows.ndim == 1 and columns == 1 else rows
+    if rows.ndim != 2 or rows.shape[1] != columns or len(np.unique(rows, axis=0)) < len(rows):
+        raise InputError(f"{_GROUP}.{name} must hold different rows of {columns} numbers each")
+    return rows
+
+
 def _numbers(value: Any, shape: tuple[int, ...], name: str) -> Array:
-    wanted = "rows, one per action, of one number per observation" if len(shape) == 2 else "numbers"
+    wanted = f"rows of {shape[1]} numbers" if len(shape) == 2 else "numbers"
     try:
         numbers = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.cli.band_training import BANDS, measure_bands
-from rffpsr_ros.cli.check import warn_of_exploration
+from rffpsr_ros.cli.check import warnings_before_training
 from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
 from rffpsr_ros.cli.cross_validation_table import CROSS_VALIDATION, cross_validation_table
@@ -129,7 +129,10 @@ def run(arguments: argparse.Namespace) -> None:
         known = Parts(*(excerpt(part, generator, workers) for part in parts))
         if arguments.model not in _BASELINES_WITHOUT_ACTIONS and not arguments.no_check:
             progress("checking the data", 0.0)
-            warn_of_exploration(known.train, configuration.learning, recordings)
+            for sentence in warnings_before_training(
+                known.train, configuration.learning, recordings
+            ):
+                warn(f"{sentence} (docs/exploration.md; --no-check does not look)")
         if isinstance(learner, RFFPSR):
             shown.note(_memory_note(learner, parts, client is not None))
         model = fit(learner, parts.train, parts.validation or None, progress, client)

@@ -117,7 +117,8 @@ LEARNER_TOPICS = (
         _LATCHED,
         "What the learner is doing: stage and progress of a training and its error on held-out data"
         " by now (in standard deviations of the observations), then the model file, what it was"
-        " trained on and its error by horizon on held-out data; or why something failed.",
+        " trained on and its error by horizon on held-out data; warnings of what the recordings"
+        " lack; or why something failed.",
     ),
     Topic("~/recording", "published", "std_msgs/msg/Bool", _LATCHED, "Whether an episode is on."),
 )

@@ -30,7 +30,7 @@ from rffpsr_ros.nodes.receive_times import ReceiveTimes
 from rffpsr_ros.nodes.recovery import Recovery
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs
-from rffpsr_ros.nodes.training_run import TrainingRun
+from rffpsr_ros.nodes.training_run import TrainingRun, model_written
 from rffpsr_ros.nodes.trigger_services import offer
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -277,16 +277,17 @@ class LearnerNode(LifecycleNode):
         return "cancelled"
 
     def _watch_training(self, training: TrainingRun) -> None:
+        known = len(training.warnings)
         result = training.poll()
+        for sentence in training.warnings[known:]:
+            self.get_logger().warning(f"{sentence}; see docs/exploration.md")
         if result is None:
             return
         self._training = None
         if "error" in result:
             self._fail(f"training failed: {result['error']}")
             return
-        values = {"model": result["model"], "trained on": result["trained_on"]}
-        values |= {f"error at horizon {h}": v**0.5 for h, v in enumerate(result["mse"], 1)}
-        self._outcome = Finding("learner", "ok", f"model written: {result['model']}", values)
+        self._outcome = model_written(result, training.warnings)
         self.get_logger().info(f"model written: {result['model']} ({result['trained_on']})")
 
     def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:

@@ -1,8 +1,9 @@
 """Training in a process of its own: a request on standard input, progress as JSON lines on output.
 
 The request is one JSON line: ``channels`` (the configuration), ``bags`` and ``out`` (the model
-file). Standard input stays open as long as the parent lives and wants the model; when it closes,
-or on SIGTERM, this process ends and leaves no file behind. It imports no ROS.
+file). What the recordings lack is told as warnings. Standard input stays open as long as the parent
+lives and wants the model; when it closes, or on SIGTERM, this process ends and leaves no file
+behind. It imports no ROS.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from rffpsr_ros.cli.band_training import measure_bands
+from rffpsr_ros.cli.check import warnings_before_training
 from rffpsr_ros.cli.learners import fit, learner_of
-from rffpsr_ros.cli.recordings import store_recordings
+from rffpsr_ros.cli.recordings import Recordings, store_recordings
 from rffpsr_ros.cli.train import sign
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.live_error import training_error
+from rffpsr_ros.learning.windows.excerpt import excerpt
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS
 from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -40,8 +46,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_watch_parent, daemon=True).start()
-    with suppress(OSError):
-        os.nice(NICENESS)
+    _stand_back()
     try:
         result = train(request)
     except InputError as problem:
@@ -63,6 +68,7 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     learner = learner_of(KIND, configuration.learning)
     reading = argparse.Namespace(ros_distro=None, msg_path=())
     recordings = store_recordings(request["bags"], configuration, reading, _progress)
+    _warn(configuration, recordings)
     model = fit(learner, recordings.trajectories, None, _progress)
     measure_bands(model, learner, recordings.trajectories, _progress)
     sign(model, configuration, recordings)
@@ -74,6 +80,14 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": str(target), "trained_on": recordings.describe(), "mse": mean_squares}
 
 
+def _warn(configuration: ChannelConfiguration, recordings: Recordings) -> None:
+    """Tell what is wrong with the recordings; training goes on."""
+    _progress("checking the data", 0.0)
+    known = excerpt(recordings.trajectories, np.random.default_rng(0), THIS_PROCESS)
+    for sentence in warnings_before_training(known, configuration.learning, recordings):
+        _tell({"warning": sentence})
+
+
 def _progress(stage: str, fraction: float, error: float | None = None) -> None:
     if error is not None and not math.isfinite(error):
         error = None
@@ -82,6 +96,14 @@ def _progress(stage: str, fraction: float, error: float | None = None) -> None:
 
 def _tell(entry: Mapping[str, Any]) -> None:
     print(json.dumps(entry), flush=True)
+
+
+def _stand_back() -> None:
+    """Leave the processor to what the robot needs, also where Linux divides it by sessions."""
+    with suppress(OSError):
+        os.nice(NICENESS)
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(NICENESS))
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

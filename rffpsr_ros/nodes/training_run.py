@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import rffpsr_ros
+from rffpsr_ros.nodes.diagnostics import Finding, Level
 
 PATIENCE = 1.0
 """Seconds that a cancelled training has to end by itself."""
@@ -39,6 +40,8 @@ class TrainingRun:
     ----------
     stage, fraction
         How far it is.
+    warnings
+        What the recordings lack, a sentence each.
     error
         The best validation error so far, in standard deviations; None in stages that know none.
     """
@@ -48,6 +51,7 @@ class TrainingRun:
         self.stage = "starting"
         self.fraction = 0.0
         self.error: float | None = None
+        self.warnings: list[str] = []
         self._result: dict[str, Any] = {}
         self._heard: deque[dict[str, Any]] = deque()
         # Kept open while this object lives, read if the process fails.
@@ -81,6 +85,8 @@ class TrainingRun:
             if "stage" in entry:
                 self.stage, self.fraction = entry["stage"], entry["fraction"]
                 self.error = entry["error_by_now"]
+            elif "warning" in entry:
+                self.warnings.append(entry["warning"])
             else:
                 self._result = entry
         if not ended:
@@ -92,6 +98,7 @@ class TrainingRun:
         values: dict[str, Any] = {"stage": self.stage, "progress": round(self.fraction, 2)}
         if self.error is not None:
             values["error [standard deviations]"] = float(f"{self.error:.3g}")
+        values |= _numbered(self.warnings)
         return values
 
     def cancel(self) -> None:
@@ -119,6 +126,20 @@ class TrainingRun:
         lines = self._errors.read().strip().splitlines()
         code = self._process.returncode
         return f"training ended with code {code}" + (f": {lines[-1]}" if lines else "")
+
+
+def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> Finding:
+    """Return what is to be said of a training that gave a model."""
+    values = {"model": result["model"], "trained on": result["trained_on"]}
+    values |= {f"error at horizon {h}": v**0.5 for h, v in enumerate(result["mse"], 1)}
+    values |= _numbered(warnings)
+    level: Level = "warn" if warnings else "ok"
+    return Finding("learner", level, f"model written: {result['model']}", values)
+
+
+def _numbered(sentences: Sequence[str]) -> dict[str, str]:
+    """Return warnings by what a status calls them."""
+    return {f"warning {number}": sentence for number, sentence in enumerate(sentences, 1)}
 
 
 def _environment() -> dict[str, str]:

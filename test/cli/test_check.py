@@ -120,7 +120,13 @@ def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
         ("{log_probability: motor}", "the only action"),
         ("{gain: [[1]]}", "did you mean 'gains'?"),
         ("{gains: [[1]]}", "needs log_probability, or gains and deviation"),
-        ("{gains: [1], deviation: [1]}", "gains must hold 1 rows"),
+        ("{gains: [1], deviation: [1]}", "gains must hold 1 rows of 1 numbers"),
+        ("{gains: [[1]], deviation: [1], log_probability: motor}", "give one form"),
+        (
+            "{observations: [0], actions: [1, 2], probabilities: [[0.5, 0.6]]}",
+            "chances that add up to 1",
+        ),
+        ("{observations: [0, 0], actions: [1], probabilities: [[1], [1]]}", "different rows"),
         ("{gains: [[1]], deviation: [0]}", "deviation must be greater than 0"),
     ],
 )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.windows.arrays import Array
 
 MOST_VALUES = 32
@@ -45,6 +46,45 @@ def with_gaussian_policy(
         difference = np.concatenate([[0.0], expected[1:] - chosen])
         told.append(_with_ratios(trajectory, trajectory.actions, np.nan_to_num(difference), None))
     return told
+
+
+def with_table_policy(
+    trajectories: Sequence[Trajectory], seen: Array, acted: Array, chances: Array
+) -> list[Trajectory]:
+    """Return trajectories of a policy that chooses by what was seen last: chances[s, a].
+
+    ``seen`` (S, d_o) and ``acted`` (A, d_a) hold the observations and actions of the rows and
+    columns of ``chances`` (S, A). A tick whose last observation is not among them counts as blind.
+
+    Raises
+    ------
+    InputError
+        If an action was recorded that the table does not know, or gives no chance.
+    """
+    blind = _blind_log_probabilities([trajectory.actions for trajectory in trajectories])
+    told = []
+    for trajectory, expected in zip(trajectories, blind, strict=True):
+        rows = _places(trajectory.observations[:-1], seen)
+        columns = _places(trajectory.actions[1:], acted)
+        chance = np.where(columns >= 0, chances[rows, columns], 0.0)
+        wrong = np.flatnonzero((rows >= 0) & (chance <= 0))
+        if len(wrong):
+            tick = int(wrong[0])
+            raise InputError(
+                f"the policy's table gives action {trajectory.actions[tick + 1].tolist()} after"
+                f" observation {trajectory.observations[tick].tolist()} no chance, but it was"
+                f" recorded at tick {tick + 1}{trajectory.label and f' of {trajectory.label}'}"
+            )
+        ratio = expected[1:] - np.log(np.where(rows >= 0, chance, 1.0))
+        difference = np.concatenate([[0.0], np.where(rows >= 0, ratio, 0.0)])
+        told.append(_with_ratios(trajectory, trajectory.actions, difference, None))
+    return told
+
+
+def _places(rows: Array, values: Array) -> Array:
+    """Return which of the values (n, d) each row (N, d) is, (N,); -1 for none."""
+    equal = (rows[:, None] == values).all(axis=2)
+    return np.where(equal.any(axis=1), equal.argmax(axis=1), -1)
 
 
 def _blind_log_probabilities(actions: Sequence[Array]) -> list[Array]:

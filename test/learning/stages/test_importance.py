@@ -6,7 +6,11 @@ import pytest
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.stages.importance import LIMIT, USEFUL, WeightedRecording, importance
-from rffpsr_ros.learning.stages.known_policy import with_gaussian_policy, with_log_probability
+from rffpsr_ros.learning.stages.known_policy import (
+    with_gaussian_policy,
+    with_log_probability,
+    with_table_policy,
+)
 from rffpsr_ros.learning.windows.scaling import fit_scaling
 from rffpsr_ros.learning.windows.window_source import WindowSource
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
@@ -37,6 +41,33 @@ def test_weighted_windows_look_as_if_the_policy_had_been_blind() -> None:
     # What follows an action is not touched: E[o | a] = a / 2.
     after = run.observations[1:, 0] * acted
     assert np.average(after, weights=weights) == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_table_gives_the_ratios_of_the_policy_that_was_drawn_from_it() -> None:
+    generator = np.random.default_rng(3)
+    seen, acted = np.array([[0.0], [1.0]]), np.array([[-1.0], [1.0]])
+    chances = np.array([[0.9, 0.1], [0.3, 0.7]])
+    symbols = generator.integers(0, 2, 20_000)
+    choices = (generator.random(20_000) < chances[np.roll(symbols, 1), 1]).astype(int)
+    observations = seen[symbols].copy()
+    observations[500] = np.nan  # what was seen is not known: the next tick counts as blind
+    run = Trajectory(observations, acted[choices])
+    ratios = with_table_policy([run], seen, acted, chances)[0].likelihood_ratios
+    assert ratios is not None
+    share = np.bincount(choices) / len(choices)
+    expected = share[choices] / chances[np.roll(symbols, 1), choices]
+    expected[[0, 501]] = 1.0
+    np.testing.assert_allclose(ratios, expected, rtol=1e-12)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_table_that_did_not_choose_these_actions_is_refused() -> None:
+    run = Trajectory(np.zeros(5), np.array([1.0, 1.0, 1.0, 2.0, 1.0]))
+    table = np.array([[0.0]]), np.array([[1.0], [2.0]]), np.array([[1.0, 0.0]])
+    with pytest.raises(
+        InputError, match=r"action \[2.0\] after observation \[0.0\] no chance.*tick 3"
+    ):
+        with_table_policy([run], *table)
 
 
 def test_the_product_is_the_longest_that_leaves_a_useful_number_of_windows() -> None:
