@@ -76,6 +76,10 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
         self.action_scaling = action_scaling
         self.past = history_weights.shape[1]
         self.future = intercept.shape[1]
+        # As matrices from all inputs to all outputs: one product a forecast.
+        outputs = intercept[0].size
+        self._from_history = history_weights.reshape(len(lengths), -1, outputs)
+        self._from_actions = action_weights.reshape(len(lengths), -1, outputs)
 
     def initial_state(self) -> LinearARXState:
         """Return the state in which nothing was seen."""
@@ -110,17 +114,26 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
 
     def _forecast(self, state: LinearARXState, plan: Array) -> Array:
         """Return the forecast of at most ``future`` steps, all in standard units."""
-        steps = plan.shape[-2]
         history = np.concatenate([state.observations, state.actions], axis=-1)
+        history = history.reshape(*history.shape[:-2], -1)
         chosen = np.searchsorted(self.lengths, state.ticks, side="right") - 1
-        batch = np.broadcast_shapes(history.shape[:-2], plan.shape[:-2])
-        forecast = np.empty((*batch, steps, self.intercept.shape[-1]))
+        if chosen.ndim == 0:
+            return self._by_regression(int(chosen), history, plan)
+        batch = np.broadcast_shapes(history.shape[:-1], plan.shape[:-2])
+        forecast = np.empty((*batch, plan.shape[-2], self.intercept.shape[-1]))
         for i in np.unique(chosen):
-            past = np.tensordot(history, self.history_weights[i, :, :, :steps], 2)
-            ahead = np.tensordot(plan, self.action_weights[i, :steps, :, :steps], 2)
-            from_i = past + ahead + self.intercept[i, :steps]
+            from_i = self._by_regression(i, history, plan)
             np.copyto(forecast, from_i, where=(chosen == i)[..., None, None])
         return forecast
+
+    def _by_regression(self, i: int, history: Array, plan: Array) -> Array:
+        """Return the forecast of regression i from histories (..., past (d_o + d_a))."""
+        steps, columns = plan.shape[-2], self.intercept.shape[-1]
+        inputs, outputs = steps * plan.shape[-1], steps * columns
+        past = history @ self._from_history[i, :, :outputs]
+        ahead = plan.reshape(*plan.shape[:-2], inputs) @ self._from_actions[i, :inputs, :outputs]
+        forecast: Array = past + ahead
+        return forecast.reshape(*forecast.shape[:-1], steps, columns) + self.intercept[i, :steps]
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return weights and scalings."""
@@ -166,12 +179,10 @@ def _after(state: LinearARXState, observations: Array, actions: Array) -> Linear
 
 def append_rows(history: Array, newest: Array) -> Array:
     """Return the history with rows added at its end and as many dropped at its start."""
-    batch = np.broadcast_shapes(history.shape[:-2], newest.shape[:-2])
-    together = np.concatenate(
-        [
-            np.broadcast_to(history, (*batch, *history.shape[-2:])),
-            np.broadcast_to(newest, (*batch, *newest.shape[-2:])),
-        ],
-        axis=-2,
-    )
-    return together[..., -history.shape[-2] :, :]
+    rows, columns = history.shape[-2:]
+    if history.shape[:-2] != newest.shape[:-2]:
+        batch = np.broadcast_shapes(history.shape[:-2], newest.shape[:-2])
+        history = np.broadcast_to(history, (*batch, rows, columns))
+        newest = np.broadcast_to(newest, (*batch, newest.shape[-2], columns))
+    kept = history[..., newest.shape[-2] :, :]
+    return np.concatenate([kept, newest[..., -rows:, :]], axis=-2)

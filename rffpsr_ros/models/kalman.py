@@ -9,11 +9,16 @@ import numpy as np
 from rffpsr_ros.learning.stages.linear_system import (
     LinearState,
     LinearSystem,
-    forecast_means,
+    SettledFilter,
     kalman_step,
+    lift,
+    lifted_forecast,
 )
 from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.predictive_model import Array, PredictiveModel, Signature, TrainingRecord
+
+LIFTED_STEPS = 10
+"""Steps that a forecast takes at once."""
 
 
 class KalmanModel(PredictiveModel[LinearState]):
@@ -40,6 +45,8 @@ class KalmanModel(PredictiveModel[LinearState]):
         self.system = LinearSystem(*map(np.ascontiguousarray, system))
         self.observation_scaling = observation_scaling
         self.action_scaling = action_scaling
+        self._lift = lift(self.system, LIFTED_STEPS)
+        self._settled = SettledFilter(self.system)
 
     @property
     def history_length(self) -> int:
@@ -54,6 +61,9 @@ class KalmanModel(PredictiveModel[LinearState]):
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         acted = self.action_scaling.apply(action)
         seen = self.observation_scaling.apply(observation)
+        settled = self._settled.step(state, acted, seen)
+        if settled is not None:
+            return settled
         if state.mean.ndim == 2:
             return kalman_step(self.system, state, acted, seen)
         batch = LinearState(state.mean[None], state.covariance[None])
@@ -62,7 +72,7 @@ class KalmanModel(PredictiveModel[LinearState]):
 
     def predict(self, state: LinearState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
-        forecast = forecast_means(self.system, state.mean, self.action_scaling.apply(actions))
+        forecast = lifted_forecast(self._lift, state.mean, self.action_scaling.apply(actions))
         return self.observation_scaling.invert(forecast)
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:

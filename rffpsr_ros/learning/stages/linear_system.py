@@ -65,6 +65,36 @@ def kalman_step(
     return LinearState(mean, _next_covariance(system, state.covariance, gain))
 
 
+class SettledFilter:
+    """The filter where nothing is missing and the state is known: its gain is K, and stays so.
+
+    A covariance counts as nothing when all it could change of a gain is lost in rounding.
+    """
+
+    def __init__(self, system: LinearSystem) -> None:
+        """Prepare x_{t+1} = (A - K C) x + (B - K D) a + K o."""
+        closed = system.transition - system.gain @ system.output
+        driven = system.action - system.gain @ system.feedthrough
+        self._inputs = np.concatenate([closed, driven, system.gain], axis=1).T.copy()
+        self._nothing = np.zeros_like(system.start_covariance)
+        smallest = float(np.linalg.eigvalsh(system.innovation)[0])
+        spread = max(float(np.sum(system.output**2)), np.finfo(float).tiny)
+        self._limit = 1e-14 * max(smallest, 0.0) / spread
+
+    def step(self, state: LinearState, action: Array, observation: Array) -> LinearState | None:
+        """Return what is known after a tick, unbatched; None where it takes `kalman_step`."""
+        if state.mean.ndim != 1:
+            return None
+        if state.covariance is not self._nothing and not (
+            np.abs(state.covariance).max() <= self._limit
+        ):
+            return None
+        mean = np.concatenate([state.mean, action, observation]) @ self._inputs
+        if np.isnan(mean).any():
+            return None
+        return LinearState(mean, self._nothing)
+
+
 def _next_covariance(system: LinearSystem, covariance: Array, gain: Array) -> Array:
     # Joseph's form: a sum of squares stays positive, and is exactly 0 where nothing is unknown.
     closed = system.transition - gain @ system.output
@@ -119,6 +149,48 @@ def forecast_means(system: LinearSystem, mean: Array, actions: Array) -> Array:
         forecasts.append(expected_observation(system, mean, acted))
         mean = mean @ system.transition.T + acted @ system.action.T
     return np.stack(forecasts, axis=-2)
+
+
+class Lift(NamedTuple):
+    """L steps at once: y = outputs x + responses a, x_{t+L} = transition x + action a."""
+
+    outputs: Array  # (L d_o, n)
+    responses: Array  # (L d_o, L d_a), zero where an action comes after the observation
+    transition: Array  # (n, n)
+    action: Array  # (n, L d_a)
+
+
+def lift(system: LinearSystem, steps: int) -> Lift:
+    """Return a system's next steps as matrices."""
+    columns = system.action.shape[1]
+    state = np.eye(len(system.start))
+    acted = np.zeros((len(state), steps * columns))
+    outputs, responses = [], []
+    for step in range(steps):
+        now = slice(step * columns, (step + 1) * columns)
+        outputs.append(system.output @ state)
+        responses.append(system.output @ acted)
+        responses[-1][:, now] = system.feedthrough
+        state, acted = system.transition @ state, system.transition @ acted
+        acted[:, now] = system.action
+    return Lift(np.concatenate(outputs), np.concatenate(responses), state, acted)
+
+
+def lifted_forecast(lifted: Lift, mean: Array, actions: Array) -> Array:
+    """Return what `forecast_means` does, by one product for every L steps."""
+    *batch, horizon, columns = actions.shape
+    length = lifted.action.shape[1] // columns
+    width = len(lifted.outputs) // length
+    blocks = []
+    for first in range(0, horizon, length):
+        steps = min(length, horizon - first)
+        rows, inputs = steps * width, steps * columns
+        plan = actions[..., first : first + steps, :].reshape(*batch, inputs)
+        block = mean @ lifted.outputs[:rows].T + plan @ lifted.responses[:rows, :inputs].T
+        blocks.append(block.reshape(*block.shape[:-1], steps, width))
+        if first + steps < horizon:
+            mean = mean @ lifted.transition.T + plan @ lifted.action.T
+    return np.concatenate(blocks, axis=-2)
 
 
 def _gain(system: LinearSystem, covariance: Array, seen: Array) -> Array:

@@ -9,8 +9,12 @@ import scipy.linalg
 from rffpsr_ros.learning.stages.linear_system import (
     LinearState,
     LinearSystem,
+    SettledFilter,
     expected_observation,
+    forecast_means,
     kalman_step,
+    lift,
+    lifted_forecast,
 )
 from rffpsr_ros.learning.windows.arrays import Array
 
@@ -125,3 +129,40 @@ def test_each_of_a_batch_is_filtered_by_what_it_saw(system: NoiseForm) -> None:
         alone = kalman_step(form, one, actions[i : i + 1], observations[i : i + 1])
         np.testing.assert_allclose(together.mean[i], alone.mean[0], rtol=0, atol=1e-12)
         np.testing.assert_allclose(together.covariance[i], alone.covariance[0], atol=1e-12)
+
+
+def test_once_the_state_is_known_its_filter_has_settled_until_something_is_missing(
+    system: NoiseForm,
+) -> None:
+    form = system.innovation_form()._replace(start_covariance=np.eye(4))
+    draw = np.random.default_rng(8)
+    settled = SettledFilter(form)
+    state = LinearState(form.start, form.start_covariance)
+    steps = 0
+    for tick in range(400):
+        action, observation = draw.normal(size=2), draw.normal(size=3)
+        if tick == 300:
+            observation[1] = NAN
+        full = kalman_step(form, batched(state), action[None], observation[None])
+        short = settled.step(state, action, observation)
+        state = LinearState(full.mean[0], full.covariance[0])
+        if short is not None:
+            steps += 1
+            np.testing.assert_allclose(short.mean, state.mean, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(short.covariance, state.covariance, rtol=0, atol=1e-13)
+            state = short
+        assert short is None or tick not in (0, 300, 301)
+    assert steps > 100
+
+
+@pytest.mark.parametrize("batch", [(), (5,)])
+@pytest.mark.parametrize("horizon", [1, 7, 23])
+def test_several_steps_at_once_forecast_what_single_steps_do(
+    system: NoiseForm, horizon: int, batch: tuple[int, ...]
+) -> None:
+    form = system.innovation_form()
+    draw = np.random.default_rng(9)
+    mean, actions = draw.normal(size=4), draw.normal(size=(*batch, horizon, 2))
+    expected = forecast_means(form, mean, actions)
+    found = lifted_forecast(lift(form, 7), mean, actions)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
