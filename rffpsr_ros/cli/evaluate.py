@@ -22,6 +22,7 @@ from rffpsr_ros.cli.recordings import (
     read_recordings,
     split_recordings,
 )
+from rffpsr_ros.cli.resuming import kind_asked_for
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import Coverage, coverage
@@ -113,11 +114,12 @@ def _comparison(
 ) -> Comparison:
     if not parts.test:
         raise InputError(f"the split {arguments.split} leaves nothing to test on")
-    contestants: dict[str, PredictiveModel[Any] | Learner] = {model.kind: model}
+    contestants: dict[str, PredictiveModel[Any] | Learner] = {kind_asked_for(model): model}
     for path in arguments.beside:
         other = load_model(path)
         check_columns(parts.test, other.signature, path)
-        contestants[Path(path).stem if other.kind in contestants else other.kind] = other
+        kind = kind_asked_for(other)
+        contestants[Path(path).stem if kind in contestants else kind] = other
     contestants.setdefault("last_observation", LastObservation().fit(parts.train or parts.test))
     if parts.train:
         contestants.setdefault("linear_arx", LinearARX(future=arguments.horizon))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,36 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.learning.windows.survey import STRETCH
 from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.predictive_model import Learner, Signature
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, Signature
 from rffpsr_ros.models.storage import load_model
 
 REQUEST = "request"
 """The entry of a training record's options under which `request_of` stands."""
 
 
-def request_of(learner: Learner, parts: Parts, workers: Workers = THIS_PROCESS) -> dict[str, Any]:
-    """Return what was asked of a training, in JSON types: options and a digest of the data.
+def request_of(
+    kind: str, learner: Learner, parts: Parts, workers: Workers = THIS_PROCESS
+) -> dict[str, Any]:
+    """Return what was asked of a training, in JSON types: kind, options, a digest of the data.
 
     What the data decided is not part of it: the record's other options tell that.
     """
-    options: Mapping[str, Any] = {}
-    if isinstance(learner, RFFPSR):
-        options = asdict(learner.options)
-    elif isinstance(learner, LinearARX):
-        options = {"past": learner.past, "future": learner.future}
-    return {"options": dict(options), "data": fingerprint(parts.train, parts.validation, workers)}
+    data = fingerprint(parts.train, parts.validation, workers)
+    return {"kind": kind, "options": _options(learner), "data": data}
 
 
-def check_same_training(path: Path, kind: str, request: Mapping[str, Any]) -> None:
+def _options(learner: Any) -> dict[str, Any]:
+    """Return a learner's options, those of the learners and option groups in it among them."""
+    options: dict[str, Any] = {}
+    for name, value in vars(learner).items():
+        if hasattr(value, "__dict__"):
+            options |= _options(value)
+        else:
+            options[name] = value
+    return options
+
+
+def check_same_training(path: Path, request: Mapping[str, Any]) -> None:
     """Refuse a model file that another training made.
 
     Raises
@@ -43,18 +49,24 @@ def check_same_training(path: Path, kind: str, request: Mapping[str, Any]) -> No
     InputError
         If the file holds no model, or one of another kind, with other options or from other data.
     """
-    model = load_model(path)
-    made = model.record.options.get(REQUEST)
+    made = load_model(path).record.options.get(REQUEST)
     if not isinstance(made, Mapping) or not isinstance(made.get("options"), Mapping):
         raise _other(path, "without this command")
-    if model.kind != kind:
-        raise _other(path, f"as {model.kind}, not {kind}")
+    if made.get("kind") != request["kind"]:
+        raise _other(path, f"as {made.get('kind')}, not {request['kind']}")
     for name, value in request["options"].items():
         before = made["options"].get(name)
         if before != value:
             raise _other(path, f"with {name} {before}, not {value}")
     if made.get("data") != request["data"]:
         raise _other(path, "on other data")
+
+
+def kind_asked_for(model: PredictiveModel[Any]) -> str:
+    """Return what ``--model`` said of a model; several learners make models of one kind."""
+    request = model.record.options.get(REQUEST)
+    kind = request.get("kind") if isinstance(request, Mapping) else None
+    return kind if isinstance(kind, str) else model.kind
 
 
 def fingerprint(

@@ -26,7 +26,7 @@ from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.recordings import Parts, Recordings, split_recordings, store_recordings
 from rffpsr_ros.cli.recordings import Progress as Reporting
-from rffpsr_ros.cli.resuming import REQUEST, check_same_training, request_of
+from rffpsr_ros.cli.resuming import REQUEST, check_same_training, kind_asked_for, request_of
 from rffpsr_ros.cli.settings import (
     add_reading_arguments,
     check_keys,
@@ -119,9 +119,9 @@ def run(arguments: argparse.Namespace) -> None:
         workers = THIS_PROCESS if client is None else Cluster(client)
         recordings = store_recordings(arguments.bags, configuration, arguments, progress, workers)
         parts = _parts(arguments, configuration, recordings, progress, workers)
-        request = request_of(learner, parts, workers)
+        request = request_of(arguments.model, learner, parts, workers)
         if arguments.resume and target.exists():
-            check_same_training(target, arguments.model, request)
+            check_same_training(target, request)
             say(f"{target} is already trained on these data with these options")
             return
         # Checking, judging and bands look at recordings again and again: an excerpt serves them.
@@ -278,7 +278,7 @@ class _Summary(NamedTuple):
         used = [f"{sum(map(len, p))} {name}" for name, p in self.parts._asdict().items() if p]
         lines = [
             f"read {self.recordings.describe()}; ticks used: {', '.join(used)}",
-            f"learned {self.model.kind} in {self.seconds:.1f} s, written to {self.path}",
+            f"learned {kind_asked_for(self.model)} in {self.seconds:.1f} s, written to {self.path}",
             *(f"note: {note}" for note in self.model.record.notes),
         ]
         if self.errors:

@@ -175,22 +175,50 @@ def test_settings_are_typed_as_yaml_and_stand_in_the_model(
     assert load_model(here / "m").signature.period == 0.04
 
 
+@pytest.mark.parametrize(
+    ("kind", "options", "changed", "told"),
+    [
+        ("linear_arx", (), "past=3", "past 20, not 3"),
+        ("n4sid", ("order=2",), "order=3", "order 2, not 3"),
+        ("rff_psr", ("iterations=2", "base_past=0"), "seed=7", "seed 0, not 7"),
+        ("linear_arx", ("observation_components=1",), "past=3", "past 20, not 3"),
+    ],
+)
 def test_resume_keeps_what_is_done_and_refuses_what_differs(
-    run: Run, robots: list[Path], configuration: Path, here: Path
+    kind: str,
+    options: tuple[str, ...],
+    changed: str,
+    told: str,
+    run: Run,
+    robots: list[Path],
+    configuration: Path,
+    here: Path,
 ) -> None:
-    words = ["--config", configuration, "--out", "m", "--model", "linear_arx", "--resume"]
-    assert run("train", robots[0], *words).code == 0
+    words = ["--config", configuration, "--out", "m", "--resume", "--bands", "none", "--no-check"]
+    for option in options:
+        words += ["--set", f"learning.{option}"]
+    assert run("train", robots[0], *words, "--model", kind).code == 0
     done = (here / "m").stat().st_mtime_ns
-    again = run("train", robots[0], *words)
+    again = run("train", robots[0], *words, "--model", kind)
     assert (again.code, (here / "m").stat().st_mtime_ns) == (0, done)
     assert "already trained" in again.out
-    other_option = run("train", robots[0], *words, "--set", "learning.past=3")
+    other_option = run("train", robots[0], *words, "--model", kind, "--set", f"learning.{changed}")
     assert other_option.code == 2
-    assert "past 20, not 3" in other_option.err
-    other_data = run("train", robots[1], *words)
+    assert told in other_option.err
+    other_data = run("train", robots[1], *words, "--model", kind)
     assert other_data.code == 2
     assert "other data" in other_data.err
     assert (here / "m").stat().st_mtime_ns == done
+
+
+def test_resume_refuses_another_kind_of_model(
+    run: Run, robots: list[Path], configuration: Path, here: Path
+) -> None:
+    words = ["--config", configuration, "--out", "m", "--resume", "--bands", "none", "--no-check"]
+    assert run("train", robots[0], *words, "--model", "n4sid").code == 0
+    other = run("train", robots[0], *words, "--model", "kalman")
+    assert other.code == 2
+    assert "as n4sid, not kalman" in other.err
 
 
 def test_truncated_recording_is_used_as_far_as_it_goes(
