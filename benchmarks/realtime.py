@@ -155,6 +155,7 @@ class Driver:
         warm = int(WARM_UP_SECONDS * self._rate)
         ticks = int(seconds * self._rate) + warm
         positions, efforts = drive(self._rate, ticks, 99)
+        efforts = np.roll(efforts, -1, axis=0)  # sent with a position is what acts from then on
         period_ns = round(1e9 / self._rate)
         start_ns = time.time_ns()
         began = time.perf_counter_ns()

@@ -61,7 +61,8 @@ forecasts that were published.
 
 **Cost.** A topic nobody listens to costs nothing; with no listener at all, no forecasts are made
 beyond those that measure the live error, one in `horizon` ticks. `publish_every` thins forecasts,
-never updates.
+never updates. When messages come faster than forecasts can be made and half of `queue_depth` waits,
+forecasts are left out until the node has caught up; the diagnostics say so.
 """
 
 LEARNER_WORDS = """\
@@ -82,7 +83,8 @@ kill the next learner completes what was left. When time goes back one episode e
 begins. With less than `minimum_free_disk` an episode ends, and is kept.
 
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
-node. The model file appears complete or not at all. Bags of `ros2 bag record` train just as well:
+node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
+is logged and stands in `~/status`. The model file appears complete or not at all. Bags of `ros2 bag record` train just as well:
 put them into the folder, or use `rffpsr train`.
 """
 

@@ -55,6 +55,7 @@ class RosbagsSource:
             with suppress(Exception):
                 self._reader.close()
             raise
+        self._is_open = True
         self.ros_distro = _distro(self._reader)
         self.topics: dict[str, BagTopic] = {}
         for connection in self._reader.connections:
@@ -84,8 +85,10 @@ class RosbagsSource:
         yield from self._rest(topics, time)
 
     def close(self) -> None:
-        """Close the bag."""
-        self._reader.close()
+        """Close the bag; a closed one stays closed."""
+        if self._is_open:
+            self._is_open = False
+            self._reader.close()
 
     def _rest(self, topics: Collection[str], time: int) -> Iterator[RawMessage]:
         files = [self.path] if self.path.is_file() else _storage_files(self.path)

@@ -27,6 +27,7 @@ from rffpsr_ros.forecasting.follower import (
     channels_of,
 )
 from rffpsr_ros.forecasting.future_actions import plan_in
+from rffpsr_ros.nodes.backlog import Backlog
 from rffpsr_ros.nodes.diagnostics import Complaints, diagnostic_array
 from rffpsr_ros.nodes.filter_report import (
     StepTimes,
@@ -65,6 +66,7 @@ class FilterNode(LifecycleNode):
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
         self._active = False
         self._newest_ns = self._heard_ns = 0
+        self._backlog = Backlog()
         self._times = StepTimes()
         self._receive_times = ReceiveTimes(lambda: self.get_clock().now().nanoseconds)
         self._outputs = ForecastPublisher(self)
@@ -148,6 +150,7 @@ class FilterNode(LifecycleNode):
         follower = Follower(served.model, self._options(), decode)
         self._stop_serving()
         self._served, self._follower, self._inputs = served, follower, inputs
+        self._backlog.expect(self._value("queue_depth"), configuration.period)
         self._subscribe()
         types = {topic: one.type for topic, one in inputs.items()}
         self._log.begin(types, follower.options, served.checksum)
@@ -197,6 +200,7 @@ class FilterNode(LifecycleNode):
         self._log.message(source.topic, receive_ns, data)
         stamp_ns = source.read_stamp(data, receive_ns)
         self._newest_ns = stamp_ns
+        self._backlog.note(source.waited_ns)
         began = perf_counter()
         try:
             outcomes = follower.feed(source.topic, stamp_ns, data, self._wanted)
@@ -210,7 +214,7 @@ class FilterNode(LifecycleNode):
             self._times.add(perf_counter() - began)
 
     def _wanted(self) -> bool:
-        return self._active and self._outputs.wanted
+        return self._active and self._outputs.wanted and self._backlog.allows_forecast()
 
     def _on_silence(self) -> None:
         """Publish what is expected now, if nothing has come for long."""
@@ -320,7 +324,7 @@ class FilterNode(LifecycleNode):
             self._complaints.warn("waiting", waiting)
         findings = (
             inputs_finding(self._inputs.values(), follower, now.nanoseconds),
-            forecast_finding(follower, self._times, self._value("drift_warning")),
+            forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
             model_finding(self._served, self._source.changed),
         )
         for finding in findings[1:]:

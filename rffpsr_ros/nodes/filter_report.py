@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rffpsr_ros.forecasting.follower import Follower
+from rffpsr_ros.nodes.backlog import Backlog
 from rffpsr_ros.nodes.diagnostics import Finding, Level, worst
 from rffpsr_ros.nodes.model_source import ServedModel
 
@@ -87,9 +88,12 @@ def waiting_sentence(follower: Follower) -> str:
     return "waiting for a first sample of " + ", ".join(topics) if topics else ""
 
 
-def forecast_finding(follower: Follower, times: StepTimes, drift_warning: float) -> Finding:
+def forecast_finding(
+    follower: Follower, times: StepTimes, drift_warning: float, backlog: Backlog
+) -> Finding:
     """Return step times, the live error beside that of training, and what upset the belief."""
     values: dict[str, Any] = {"ticks": times.count, **times.values()}
+    values["forecasts left out"] = backlog.left_out
     values["future actions"] = follower.options.future_actions
     live = follower.live_error
     values |= _errors(live.by_horizon, live.reference)
@@ -107,6 +111,14 @@ def forecast_finding(follower: Follower, times: StepTimes, drift_warning: float)
                 " and train again",
                 values,
             )
+    if new := backlog.newly_left_out():
+        return Finding(
+            "forecast",
+            "warn",
+            "messages come faster than forecasts are made, and some are left out: set"
+            " publish_every, a shorter horizon, or train with folds: 1",
+            {**values, "forecasts left out lately": new},
+        )
     running = "following" if follower.state is not None else "not following: no segment under way"
     return Finding("forecast", "ok", running, values)
 

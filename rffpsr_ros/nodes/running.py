@@ -120,9 +120,12 @@ def _take_one(subscription: Any) -> bool:
             taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
     except InvalidHandle:  # destroyed by a callback of this round
         return False
-    if taken is not None:
-        subscription.callback(taken[0])
-    return taken is not None
+    if taken is None:
+        return False
+    kind = getattr(subscription, "_callback_type", None)
+    with_info = kind is not None and kind is kind.WithMessageInfo
+    subscription.callback(*taken if with_info else taken[:1])
+    return True
 
 
 def _executor(name: str) -> Any:

@@ -6,6 +6,7 @@ and decoded only when a tick needs their values.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,6 +38,8 @@ class TopicInput:
         The message type; empty until the graph tells, if the configuration does not.
     count
         Messages received.
+    waited_ns
+        How long the newest message lay in the queue.
     problem
         Why nothing can be received; empty if nothing speaks against it.
     """
@@ -44,7 +47,7 @@ class TopicInput:
     def __init__(self, node: Any, topic: str, type_name: str, stamps: str, receive: Receive):
         self.topic = topic
         self.type = type_name
-        self.count = 0
+        self.count = self.waited_ns = 0
         self.problem = ""
         self._node = node
         self._stamps = stamps
@@ -166,8 +169,10 @@ class TopicInput:
         message = self.decode(data)
         return receive_ns if message is None else stamp_of(message, receive_ns)
 
-    def _take(self, data: bytes) -> None:
+    def _take(self, data: bytes, info: Mapping[str, int]) -> None:
         assert self._times is not None
+        came_ns = info["received_timestamp"]  # by the computer's clock; 0 where DDS does not tell
+        self.waited_ns = time.time_ns() - came_ns if came_ns else 0
         receive_ns = self._times.next()
         if receive_ns is None:
             return

@@ -14,6 +14,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from rffpsr_ros.episodes.episode_store import EpisodeStore
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.backlog import Backlog
 from rffpsr_ros.nodes.default_places import new_model_path, served_model_path
 from rffpsr_ros.nodes.diagnostics import Complaints, worst
 from rffpsr_ros.nodes.episode_keeper import EpisodeKeeper
@@ -228,3 +229,14 @@ def test_a_full_disk_ends_the_episode_and_the_next_start_completes_it(tmp_path: 
     saved, lost = EpisodeStore(tmp_path).recover()
     assert len(saved) == 1
     assert lost == []
+
+
+def test_forecasts_are_left_out_from_half_a_queue_until_nothing_waits() -> None:
+    backlog = Backlog()
+    backlog.expect(queue_depth=100, period=0.01)
+    made = []
+    for waited in (0.0, 0.4, 0.6, 0.3, 0.02, 0.005, 0.4):
+        backlog.note(round(waited * S))
+        made.append(backlog.allows_forecast())
+    assert made == [True, True, False, False, False, True, True]
+    assert (backlog.newly_left_out(), backlog.newly_left_out(), backlog.left_out) == (3, 0, 3)
