@@ -84,8 +84,8 @@ begins. With less than `minimum_free_disk` an episode ends, and is kept.
 
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
-is logged and stands in `~/status`. The model file appears complete or not at all. Bags of `ros2 bag record` train just as well:
-put them into the folder, or use `rffpsr train`.
+is logged and stands in `~/status`. The model file appears complete or not at all. Bags of
+`ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`.
 """
 
 SIMULATOR_WORDS = """\

@@ -73,6 +73,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         self.members = tuple(members)
         self.weights = weights
         self.trust = trust
+        self._blends: dict[int, tuple[list[int], Array]] = {}
 
     @property
     def history_length(self) -> int:
@@ -100,26 +101,27 @@ class MixtureModel(PredictiveModel[MixtureState]):
 
     def predict(self, state: MixtureState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
-        horizon = actions.shape[-2]
-        last = np.minimum(np.arange(horizon), len(self.weights) - 1)
-        weights = self.weights[last]
-        needed: Array = np.array(weights.any(axis=(0, 1)))
+        places, weights = self._blend_of(actions.shape[-2])
+        forecasts = np.stack(
+            [self.members[place].predict(state.members[place], actions) for place in places]
+        )
         if self.trust is not None:
-            needed[self.trust.fallback] = True
-        forecasts = {
-            place: member.predict(of_member, actions)
-            for place, (member, of_member) in enumerate(
-                zip(self.members, state.members, strict=True)
-            )
-            if needed[place]
-        }
-        blended: Array = np.zeros(())
-        for place, forecast in forecasts.items():
-            believed = forecast
+            forecasts = self.trust(forecasts, forecasts[places.index(self.trust.fallback)])
+        if actions.ndim > 2 or forecasts.ndim > 3:
+            weights = weights[:, None]
+        return np.asarray((weights * forecasts).sum(axis=0))
+
+    def _blend_of(self, horizon: int) -> tuple[list[int], Array]:
+        """Return the places of the members that are needed, and their weights (n, H, d_o)."""
+        if horizon not in self._blends:
+            last = np.minimum(np.arange(horizon), len(self.weights) - 1)
+            weights = np.moveaxis(self.weights[last], -1, 0)
+            needed = weights.any(axis=(1, 2))
             if self.trust is not None:
-                believed = self.trust(forecast, forecasts[self.trust.fallback])
-            blended = blended + weights[..., place] * believed
-        return blended
+                needed[self.trust.fallback] = True
+            places = np.flatnonzero(needed)
+            self._blends[horizon] = places.tolist(), weights[places]
+        return self._blends[horizon]
 
     def served(self, compiled: bool = True) -> MixtureModel:
         """Return the mixture of the members as they run live."""
