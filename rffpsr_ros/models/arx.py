@@ -8,6 +8,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
 from rffpsr_ros.learning.windows.scaling import Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.arx_model import LinearARXModel
 from rffpsr_ros.models.arx_regression import (
@@ -73,6 +74,12 @@ class LinearARX:
         InputError
             If no stretch of the recordings is long enough.
         """
+        with one_blas_thread():
+            return self._fit(train, validation)
+
+    def _fit(
+        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None
+    ) -> LinearARXModel:
         signature = training_signature(train, validation)
         observation_scaling = forgiving_scaling([trajectory.observations for trajectory in train])
         action_scaling = forgiving_scaling([trajectory.actions for trajectory in train])

@@ -116,7 +116,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         if horizon not in self._blends:
             last = np.minimum(np.arange(horizon), len(self.weights) - 1)
             weights = np.moveaxis(self.weights[last], -1, 0)
-            needed = weights.any(axis=(1, 2))
+            needed: Array = np.array(weights.any(axis=(1, 2)))
             if self.trust is not None:
                 needed[self.trust.fallback] = True
             places = np.flatnonzero(needed)

@@ -220,5 +220,11 @@ def _among_seen(covariance: Array, seen: Array) -> Array:
 
 def _divide(left: Array, covariance: Array) -> Array:
     """Return L S^-1 for symmetric S (N, d, d), as its pseudoinverse where S is singular."""
-    inverse = np.linalg.pinv(covariance, rcond=1e-12, hermitian=True)
-    return np.asarray(left @ inverse)
+    try:
+        diagonal = np.linalg.cholesky(covariance).diagonal(axis1=1, axis2=2)
+        regular = bool((diagonal.min(axis=1) > 1e-5 * diagonal.max(axis=1)).all())
+    except np.linalg.LinAlgError:
+        regular = False
+    if regular:
+        return np.linalg.solve(covariance, left.swapaxes(1, 2)).swapaxes(1, 2)
+    return np.asarray(left @ np.linalg.pinv(covariance, rcond=1e-12, hermitian=True))
