@@ -111,12 +111,11 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
                     return RFFPSRState(
                         belief, past, state.age + 1, state.calm + 1, surprise, events
                     )
-        past, seen = self._with_tick(state.past, action, observation)
-        belief, expected, unusual = self._step.advance(state.belief, past)
-        error = seen - expected
+        past = self._with_tick(state.past, action, observation)
+        belief, error, unusual = self._step.advance(state.belief, past)
         events = state.events
         if unusual is None:
-            innovation = np.dot(error * error, self._innovation_weights)
+            innovation = (error * error).dot(self._innovation_weights)
         else:
             innovation = self.parts.guards.innovation(error)
             events = events.copy()
@@ -128,19 +127,19 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         if belief.ndim == 2:
             return self._watch(after)
         low, high, most = self._normal
-        if state.age > 0 and low <= np.dot(belief, belief) <= high and surprise <= most:
+        if state.age > 0 and low <= belief.dot(belief) <= high and surprise <= most:
             return after
         return RFFPSRState(*(part[0] for part in self._watch(_batched(after))))
 
     def predict(self, state: RFFPSRState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
+        if self.parts.head is None and self._compiled is not None:
+            return self._compiled.roll_out(state.belief, state.past, actions)
         plans = self.parts.action_scaling.apply(actions)
         single = state.belief.ndim == 1
         if single and (plans.ndim == 3 or self.parts.head is not None):
             state = _batched(state, len(plans) if plans.ndim == 3 else 1)
-        if self.parts.head is None and self._compiled is not None:
-            forecast = self._compiled.roll_out(state.belief, state.past, plans)
-        elif self.parts.head is None:
+        if self.parts.head is None:
             forecast = self._step.roll_out(state.belief, state.past, plans)[0]
         elif plans.ndim == 3:
             forecast = self._predict_windows(self.parts.head, state, plans)
@@ -199,8 +198,8 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         except OSError:  # no room to keep what was compiled
             return None
 
-    def _with_tick(self, past: Array, action: Array, observation: Array) -> tuple[Array, Array]:
-        """Return the past with one more tick, and that tick's observation; standardised."""
+    def _with_tick(self, past: Array, action: Array, observation: Array) -> Array:
+        """Return the past with one more tick, standardised."""
         extended = np.empty_like(past)
         extended[..., :-1, :] = past[..., 1:, :]
         newest = extended[..., -1, :]
@@ -208,7 +207,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         newest[..., self._acted :] = observation
         newest -= self._tick_scaling.mean
         newest /= self._tick_scaling.deviation
-        return extended, newest[..., self._acted :].copy()
+        return extended
 
     def _watch(self, state: RFFPSRState) -> RFFPSRState:
         """Return N states after a tick, with beliefs that are out of order rebuilt from the past.

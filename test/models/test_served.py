@@ -137,7 +137,7 @@ def test_without_numba_a_model_is_served_by_numpy(
 ) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     for name in ("compiled_step", "compiled_kernels"):
-        monkeypatch.delitem(sys.modules, f"rffpsr_ros.learning.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"rffpsr_ros.learning.filtering.{name}", raising=False)
     served = model.served()
     assert not served.compiled
     for one, other in zip(
@@ -154,11 +154,11 @@ def test_compiled_steps_need_no_place_to_be_kept() -> None:
         "class Nowhere(caching._CacheLocator):\n"
         "    from_function = classmethod(lambda *_: None)\n"
         "caching.CacheImpl._locator_classes = [Nowhere]\n"
-        "from rffpsr_ros.learning.filtering.compiled_kernels import limit\n"
+        "from rffpsr_ros.learning.filtering.compiled_kernels import eliminate\n"
         "import numpy as np\n"
-        "limited = np.zeros(2)\n"
-        "limit(np.array([-3.0, 0.5]), np.array([[-1.0], [1.0]]), limited)\n"
-        "assert limited.tolist() == [-1.0, 0.5]\n"
+        "solution = np.array([6.0, 4.0])\n"
+        "eliminate(np.diag([2.0, 4.0]), solution)\n"
+        "assert solution.tolist() == [3.0, 1.0]\n"
     )
     root = Path(__file__).resolve().parents[2]
     subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=root, check=True)

@@ -1,14 +1,17 @@
-"""The prepared step as loops that numba compiles: one tick, and a forecast.
+"""The prepared step as loops that numba compiles: one tick, and forecasts.
 
 Imported only where numba is installed. What is compiled is kept on disk: beside this file, in the
 user's cache where that cannot be written to, and where neither can, it is compiled anew each time.
-Matrices may be in single precision, which halves what is read; sums are in double precision.
+Features and products are in single precision, base and conditioning in double precision. Functions
+take arrays one by one: handing on a tuple of many costs as much as evaluating a feature map.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -20,292 +23,328 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 # Sums may be taken in any order, which vectors need; what is not a number stays so.
 _LOOSE = {"contract", "nsz", "reassoc"}
 
-SIN = (-1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800, 1 / 6227020800)
-COS = (1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600, -1 / 87178291200)
+TOGETHER = 16
+"""Plans rolled out side by side: matrices are read once for all, what they need stays in cache."""
+
+# Taylor series of sine and cosine of x quarter turns: at half a quarter turn to 3e-8.
+SIN = [np.float32((np.pi / 2) ** n / math.factorial(n)) for n in range(1, 10, 2)]
+COS = [np.float32((np.pi / 2) ** n / math.factorial(n)) for n in range(2, 9, 2)]
+(SIN_1, SIN_3, SIN_5, SIN_7, SIN_9), (COS_2, COS_4, COS_6, COS_8) = SIN, COS
+HALF, ONE = np.float32(0.5), np.float32(1)
 
 
-def _compiled(function: FunctionT) -> FunctionT:
+def _compiled(function: FunctionT, inline: Literal["never", "always"] = "never") -> FunctionT:
     """Return the function as numba will compile it, kept on disk wherever possible."""
+    compiled = partial(numba.njit, fastmath=_LOOSE, inline=inline)
     try:
-        return cast("FunctionT", numba.njit(cache=True, fastmath=_LOOSE)(function))
+        return cast("FunctionT", compiled(cache=True)(function))
     except RuntimeError:  # nowhere to keep it
-        return cast("FunctionT", numba.njit(fastmath=_LOOSE)(function))
+        return cast("FunctionT", compiled()(function))
 
 
-class Waves(NamedTuple):
-    """A `WideMap` for loops: what is zero is left out."""
-
-    frequencies: Array  # (i, D)
-    inputs: Array  # (i, 2): the columns of each row that are not zero
-    cosines: Array  # (r, D)
-    sines: Array  # (r, D)
-    outputs: Array  # (r, 2): the columns of each row that are not zero
-    constant: Array  # (r,)
+_in_place = partial(_compiled, inline="always")  # a part of those that call it
 
 
-class Tensors(NamedTuple):
-    """What u = q x phi^a reads: prediction, next state, upper triangle of the covariance."""
+class Predictor(NamedTuple):
+    """A predictor as loops want it; ticks are rows (action, observation).
 
-    read: Array  # (p r_a, d_o + p r_o + r_o (r_o + 1) / 2)
+    Of three maps, their frequencies (i, D) in quarter turns, and what becomes of cosines and sines
+    (r, 2 D).
+    """
+
+    direct: Array  # of the last `direct_past` ticks and an action
+    from_direct: Array  # to expected observations
+    observation: Array
+    from_observation: Array
+    action: Array
+    from_action: Array
+    read: Array  # (p r_a, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance
     base: Array  # (d_o, b), of the last b values of a row that ends with an action
-    limits: Array  # (2, d)
-    ridge: float
-    cap: float
-
-
-class Watch(NamedTuple):
-    """How raw values are standardised, and what is usual."""
-
-    mean: Array  # (d,)
-    deviation: Array  # (d,)
+    scaling: Array  # (2, d): mean and deviation of raw values
+    limits: Array  # (2, d): of what features represent
+    constant: Array  # (d_o,)
     innovation_weights: Array  # (d_o,)
-    shortest: float
-    longest: float
+    bounds: Array  # lambda, the cap; the squared norms between which a belief is
+
+
+@_in_place
+def _matrix(flat: Array, start: int, rows: int, columns: int) -> Array:
+    return flat[start : start + rows * columns].reshape(rows, columns)
+
+
+@_in_place
+def unpacked(packed: Array) -> Predictor:
+    """Return the predictor, as views of what `compiled_step.packed` put into one array.
+
+    Every further argument would cost a call as much as a small product of matrices.
+    """
+    numbers, singles = int(packed[1]), packed[int(packed[0]) :].view(np.float32)
+    joined, width, observed, based = int(packed[2]), int(packed[3]), int(packed[4]), int(packed[5])
+    window, waves = int(packed[6]), int(packed[7])
+    observation_waves, observations = int(packed[8]), int(packed[9])
+    acted, action_waves, actions = int(packed[10]), int(packed[11]), int(packed[12])
+    columns = observed + acted
+    from_direct = window * waves
+    observation = from_direct + observed * 2 * waves
+    from_observation = observation + observed * observation_waves
+    action = from_observation + observations * 2 * observation_waves
+    from_action = action + acted * action_waves
+    read = from_action + actions * 2 * action_waves
+    scaling = numbers + observed * based
+    constant = scaling + 4 * columns
+    bounds = constant + 2 * observed
+    return Predictor(
+        _matrix(singles, 0, window, waves),
+        _matrix(singles, from_direct, observed, 2 * waves),
+        _matrix(singles, observation, observed, observation_waves),
+        _matrix(singles, from_observation, observations, 2 * observation_waves),
+        _matrix(singles, action, acted, action_waves),
+        _matrix(singles, from_action, actions, 2 * action_waves),
+        _matrix(singles, read, joined, width),
+        _matrix(packed, numbers, observed, based),
+        _matrix(packed, scaling, 2, columns),
+        _matrix(packed, scaling + 2 * columns, 2, columns),
+        packed[constant : constant + observed],
+        packed[constant + observed : bounds],
+        packed[bounds : bounds + 4],
+    )
 
 
 @_compiled
-def _add(sums: Array, factor: float, values: Array) -> None:
-    for j in range(len(sums)):
-        sums[j] += factor * values[j]
+def multiply_transposed(left: Array, right: Array, output: Array) -> None:
+    """Write left (N, k) times the transpose of right (m, k)."""
+    if len(left) > 1:
+        np.dot(left, right.T, output)
+        return
+    for i in range(len(right)):
+        row, other, total = left[0], right[i], np.float32(0)
+        for k in range(len(row)):
+            total += row[k] * other[k]
+        output[0, i] = total
 
 
 @_compiled
-def _dot(left: Array, right: Array) -> float:
-    total = 0.0
-    for j in range(len(left)):
-        total += left[j] * right[j]
-    return total
-
-
-@_compiled
-def limit(rows: Array, limits: Array, limited: Array) -> None:
-    """Write values of ticks within the limits (2, d) of what features represent."""
-    low, high = limits
-    column = 0
-    for i in range(len(rows)):
-        limited[i] = min(max(rows[i], low[column]), high[column])
-        column += 1
-        if column == len(low):
-            column = 0
-
-
-@_compiled
-def evaluate(rows: Array, waves: Waves, raw: Array, output: Array) -> None:
-    """Write the map's outputs (r,) of values (i,); ``raw`` (2, D) is for intermediate results."""
-    count = waves.frequencies.shape[1]
-    phase, sine = raw[0], raw[1]
-    phase[:] = 0
-    # Slices count from 0, which spares loops the look at whether an index is negative.
-    for i in range(len(rows)):
-        first, last = waves.inputs[i]
-        _add(phase[first:last], rows[i], waves.frequencies[i, first:last])
+def waves_of(phases: Array, waves: Array) -> None:
+    """Write cosines and sines (2 D,) of phases (D,) in quarter turns."""
+    count = len(phases)
+    cosines, sines = waves[:count], waves[count:]
     for j in range(count):
-        # To within a quarter turn of 0, where short series do; turns are put back by signs.
-        turns = np.floor(phase[j] * (2 / np.pi) + 0.5)
-        x = phase[j] - turns * (np.pi / 2)
-        quarter = turns - 4 * np.floor(turns / 4)
+        turns = np.floor(phases[j] + HALF)
+        x, quarter = phases[j] - turns, np.int32(turns)
         z = x * x
-        s = x * (
-            1
-            + z * (SIN[0] + z * (SIN[1] + z * (SIN[2] + z * (SIN[3] + z * (SIN[4] + z * SIN[5])))))
-        )
-        c = (
-            1
-            - 0.5 * z
-            + z
-            * z
-            * (COS[0] + z * (COS[1] + z * (COS[2] + z * (COS[3] + z * (COS[4] + z * COS[5])))))
-        )
-        odd = quarter == 1 or quarter == 3
-        first = s if odd else c
-        second = c if odd else s
-        phase[j] = -first if quarter == 1 or quarter == 2 else first
-        sine[j] = -second if quarter >= 2 else second
-    for r in range(len(output)):
-        first, last = waves.outputs[r]
-        output[r] = waves.constant[r]
-        output[r] += _dot(waves.cosines[r, first:last], phase[first:last])
-        output[r] += _dot(waves.sines[r, first:last], sine[first:last])
+        s = x * (SIN_1 - z * (SIN_3 - z * (SIN_5 - z * (SIN_7 - z * SIN_9))))
+        c = ONE - z * (COS_2 - z * (COS_4 - z * (COS_6 - z * COS_8)))
+        first, second = (s, c) if quarter & 1 != 0 else (c, s)
+        cosines[j] = -first if (quarter + 1) & 2 != 0 else first
+        sines[j] = -second if quarter & 2 != 0 else second
 
 
 @_compiled
-def read_off(belief: Array, action: Array, read: Array, output: Array) -> None:
-    """Write u W (columns,) with u = q x phi^a, four rows of W at a time."""
-    output[:] = 0
-    size, count = len(action), len(belief) * len(action)
-    for k in range(0, count - 3, 4):
-        a = belief[k // size] * action[k % size]
-        b = belief[(k + 1) // size] * action[(k + 1) % size]
-        c = belief[(k + 2) // size] * action[(k + 2) % size]
-        d = belief[(k + 3) // size] * action[(k + 3) % size]
-        at_a, at_b, at_c, at_d = read[k], read[k + 1], read[k + 2], read[k + 3]
-        for j in range(len(output)):
-            output[j] += a * at_a[j] + b * at_b[j] + c * at_c[j] + d * at_d[j]
-    for k in range(count - count % 4, count):
-        _add(output, belief[k // size] * action[k % size], read[k])
+def evaluate(
+    rows: Array, stop: int, frequencies: Array, output: Array, limits: Array, features: Array
+) -> None:
+    """Write features (N, r) of what stands before ``stop`` in rows of ticks (N, T d)."""
+    size, count = frequencies.shape
+    if count == 0:
+        features[:] = 0
+        return
+    points = np.empty((len(rows), size), np.float32)
+    phases = np.empty((len(rows), count), np.float32)
+    waves = np.empty((len(rows), 2 * count), np.float32)
+    (low, high), columns = limits, limits.shape[1]
+    for n in range(len(rows)):
+        values, point, column = rows[n, stop - size : stop], points[n], (stop - size) % columns
+        for i in range(size):
+            point[i] = min(max(values[i], low[column]), high[column])
+            column = column + 1 if column + 1 < columns else 0
+    np.dot(points, frequencies, phases)
+    for n in range(len(rows)):
+        waves_of(phases[n], waves[n])
+    multiply_transposed(waves, output, features)
 
 
 @_compiled
-def conditioner(half: Array, ridge: float, solution: Array) -> None:
-    """Make phi^o (r_o,) into (C^2 + lambda)^-1 C phi^o, C given by its upper triangle."""
+def read_off(beliefs: Array, actions: Array, read: Array, output: Array) -> None:
+    """Write u W (N, columns) with u = q x phi^a."""
+    count, size = actions.shape
+    joined = np.empty((count, beliefs.shape[1] * size), np.float32)
+    for n in range(count):
+        action = actions[n]
+        for i in range(beliefs.shape[1]):
+            state, row = np.float32(beliefs[n, i]), joined[n, i * size : (i + 1) * size]
+            for a in range(size):
+                row[a] = state * action[a]
+    np.dot(joined, read, output)
+
+
+@_compiled
+def conditioner(half: Array, ridge: float, features: Array, solution: Array) -> None:
+    """Write (C^2 + lambda)^-1 C phi^o (r_o,), C given by its upper triangle."""
     size = len(solution)
-    covariance, matrix = np.empty((size, size)), np.zeros((size, size))
+    covariance, matrix = np.empty((size, size)), np.empty((size, size))
     place = 0
     for i in range(size):
         for j in range(i, size):
             covariance[i, j] = covariance[j, i] = half[place]
             place += 1
-    features = solution.copy()
     for i in range(size):
-        row, total = matrix[i], 0.0
+        row = covariance[i]
+        solution[i] = 0
         for k in range(size):
-            factor, other = covariance[i, k], covariance[k]
-            total += factor * features[k]
-            for j in range(size):
-                row[j] += factor * other[j]
-        row[i] += ridge
-        solution[i] = total
+            solution[i] += row[k] * features[k]
+        for j in range(i, size):
+            other = covariance[j]
+            matrix[i, j] = ridge if i == j else 0
+            for k in range(size):
+                matrix[i, j] += row[k] * other[k]
     eliminate(matrix, solution)
 
 
 @_compiled
 def eliminate(matrix: Array, solution: Array) -> None:
-    """Solve a positive definite system in place; it needs no pivots."""
+    """Solve a positive definite system, given its upper triangle, in place; it needs no pivots."""
     size = len(solution)
     for k in range(size):
-        pivot, inverse = matrix[k], 1 / matrix[k, k]
+        pivot, known = matrix[k], solution[k]
+        inverse = 1 / pivot[k]
         for i in range(k + 1, size):
-            row, factor = matrix[i], matrix[i, k] * inverse
-            for j in range(size):  # what is left of the diagonal is not looked at again
+            row, factor = matrix[i], pivot[i] * inverse
+            for j in range(i, size):
                 row[j] -= factor * pivot[j]
-            solution[i] -= factor * solution[k]
+            solution[i] -= factor * known
+        pivot[k] = inverse
     for i in range(size - 1, -1, -1):
-        total = solution[i]
+        row, total = matrix[i], solution[i]
         for j in range(i + 1, size):
-            total -= matrix[i, j] * solution[j]
-        solution[i] = total / matrix[i, i]
+            total -= row[j] * solution[j]
+        solution[i] = total * row[i]
 
 
 @_compiled
-def condition(read: Array, features: Array, observed: int, tensors: Tensors, belief: Array) -> None:
+def condition(read: Array, observed: int, features: Array, bounds: Array, belief: Array) -> None:
     """Write the next belief (p,), from what u read and phi^o (r_o,); see `filter_step`."""
     size, states = len(features), len(belief)
-    solution = features.copy()
-    conditioner(read[observed + states * size :], tensors.ridge, solution)
+    ridge, cap = bounds[0], bounds[1]
+    solution = np.empty(size)
+    conditioner(read[observed + states * size :], ridge, features, solution)
     square = 0.0
     for i in range(states):
-        row = read[observed + i * size : observed + (i + 1) * size]
-        total = 0.0
+        row, total = read[observed + i * size : observed + (i + 1) * size], 0.0
         for j in range(size):
             total += row[j] * solution[j]
         belief[i] = total
         square += total * total
-    if square > tensors.cap * tensors.cap:
-        belief *= tensors.cap / np.sqrt(square)
+    if square > cap * cap:
+        belief *= cap / np.sqrt(square)
 
 
 @_compiled
-def expect(
-    read: Array, features: Array, rows: Array, stop: int, base: Array, expected: Array
-) -> None:
-    """Write the expected observations (d_o,); ``rows`` are values up to an action at ``stop``."""
-    window = rows[stop - base.shape[1] : stop]
+def expect(read: Array, direct: Array, window: Array, base: Array, expected: Array) -> None:
+    """Add to the expected observations (d_o,) what the window's values (b,) tell, and the rest."""
     for o in range(len(expected)):
-        expected[o] = read[o] + features[o] + _dot(window, base[o])
+        total, row = read[o] + direct[o], base[o]
+        for i in range(len(row)):
+            total += window[i] * row[i]
+        expected[o] += total
 
 
 @_compiled
-def tick(
-    waves: Waves,
-    tensors: Tensors,
-    watch: Watch,
-    reach: int,
-    belief: Array,
-    past: Array,
-    given: Array,
-    next_belief: Array,
-    next_past: Array,
-) -> tuple[float, int]:
-    """Write belief and past after a tick; return its mean squared innovation, and what was limited.
+def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float, int]:
+    """Write a state after a tick; return its mean squared innovation, and what was limited.
 
-    ``given`` (d,) is (action, observation) as it came. Limited were: 0 nothing, 1 an observation,
-    2 an action, 3 both. -1 stands for missing values and beliefs of unusual size: then nothing
-    written counts.
+    ``after`` holds belief and past (p + P d,), and in place of the newest tick (action,
+    observation) as they came. Limited were: 0 nothing, 1 an observation, 2 an action, 3 both. -1
+    stands for missing values and beliefs of unusual size: then nothing written counts.
     """
+    predictor = unpacked(packed)
     before, columns = past.shape
-    observed = len(tensors.base)
-    acted = columns - observed
-    next_past[: before - 1] = past[1:]
-    newest = next_past[before - 1]
+    observed, states = len(predictor.base), len(belief)
+    next_belief, ticks = after[:states], after[states:]
+    older, newest = ticks[: (before - 1) * columns], ticks[(before - 1) * columns :]
+    older[:] = past[1:].reshape(-1)
     limited = 0
     for i in range(columns):
-        newest[i] = (given[i] - watch.mean[i]) / watch.deviation[i]
+        newest[i] = (newest[i] - predictor.scaling[0, i]) / predictor.scaling[1, i]
         if not np.isfinite(newest[i]):
             return 0.0, -1
-        if not tensors.limits[0, i] <= newest[i] <= tensors.limits[1, i]:
-            limited |= 2 if i < acted else 1
-    span = (reach + 1) * columns
-    rows = next_past.reshape(-1)
-    values = np.empty(span)
-    limit(rows[len(rows) - span :], tensors.limits, values)
-    features = np.empty(len(waves.constant))
-    evaluate(values, waves, np.empty((2, waves.frequencies.shape[1])), features)
-    actions = len(tensors.read) // len(belief)
-    read = np.empty(tensors.read.shape[1])
-    read_off(belief, features[len(features) - actions :], tensors.read, read)
-    expected = np.empty(observed)
-    expect(read, features, rows, len(rows) - observed, tensors.base, expected)
-    seen = features[observed : len(features) - actions]
-    condition(read, seen, observed, tensors, next_belief)
-    innovation = 0.0
-    for o in range(observed):
-        error = newest[acted + o] - expected[o]
-        innovation += error * error * watch.innovation_weights[o]
-    square = 0.0
-    for i in range(len(next_belief)):
-        square += next_belief[i] * next_belief[i]
-    return innovation, limited if watch.shortest <= square <= watch.longest else -1
+        if not predictor.limits[0, i] <= newest[i] <= predictor.limits[1, i]:
+            limited |= 2 if i < columns - observed else 1
+    rows, limits, stop = ticks.reshape(1, -1), predictor.limits, len(ticks) - observed
+    direct = np.empty((1, observed), np.float32)
+    features = np.empty((1, len(predictor.from_observation)), np.float32)
+    action = np.empty((1, len(predictor.from_action)), np.float32)
+    read = np.empty((1, predictor.read.shape[1]), np.float32)
+    evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
+    evaluate(rows, stop, predictor.action, predictor.from_action, limits, action)
+    seen = predictor.observation, predictor.from_observation
+    evaluate(rows, len(ticks), seen[0], seen[1], limits, features)
+    read_off(belief.reshape(1, -1), action, predictor.read, read)
+    expected = predictor.constant.copy()
+    window = ticks[stop - predictor.base.shape[1] : stop]
+    expect(read[0], direct[0], window, predictor.base, expected)
+    condition(read[0], observed, features[0], predictor.bounds, next_belief)
+    error = newest[columns - observed :] - expected
+    innovation = np.dot(error * error, predictor.innovation_weights)
+    usual = predictor.bounds[2] <= np.dot(next_belief, next_belief) <= predictor.bounds[3]
+    return innovation, limited if usual else -1
 
 
 @_compiled
-def roll_out(
-    predicted: Waves,
-    action_waves: Waves,
-    tensors: Tensors,
-    reach: int,
-    belief: Array,
-    ticks: Array,
-    horizon: int,
-) -> None:
-    """Fill in the observations of the last ``horizon`` ticks (T, d), of which actions are given.
+def roll_out(packed: Array, beliefs: Array, pasts: Array, plans: Array, forecasts: Array) -> None:
+    """Write forecasts (N, H, d_o) given actions (N, H, d_a), all in their own units.
 
-    Of the belief (p,) becomes that before the last tick.
+    One belief (1, p) and past (1, P, d) are those of all plans; else each has its own.
     """
-    total, columns = ticks.shape
-    observed = len(tensors.base)
-    acted = columns - observed
-    before = total - horizon
-    rows = ticks.reshape(-1)
-    span = reach * columns + acted
-    values, features = np.empty(span), np.empty(len(predicted.constant))
-    raw = np.empty((2, predicted.frequencies.shape[1]))
-    raw_action = np.empty((2, action_waves.frequencies.shape[1]))
-    action, previous = np.empty(len(action_waves.constant)), np.empty(acted)
-    read, expected = np.empty(tensors.read.shape[1]), np.empty(observed)
+    predictor = unpacked(packed)
+    for start in range(0, len(plans), TOGETHER):
+        group = slice(start, min(start + TOGETHER, len(plans)))
+        own = group if len(beliefs) > 1 else slice(0, 1)
+        _roll_out_together(predictor, beliefs[own], pasts[own], plans[group], forecasts[group])
+
+
+@_compiled
+def _roll_out_together(
+    predictor: Predictor, beliefs: Array, pasts: Array, plans: Array, forecasts: Array
+) -> None:
+    count, horizon, acted = plans.shape
+    before, columns = pasts.shape[1:]
+    observed = columns - acted
+    (mean, deviation), limits, base = predictor.scaling[:, acted:], predictor.limits, predictor.base
+    rows = np.empty((count, (before + horizon) * columns))
+    belief = np.empty((count, beliefs.shape[1]))
+    _begin(beliefs, pasts, plans, predictor.scaling, belief, rows)
+    direct = np.empty((count, observed), np.float32)
+    features = np.empty((count, len(predictor.from_observation)), np.float32)
+    action = np.empty((count, len(predictor.from_action)), np.float32)
+    read = np.empty((count, predictor.read.shape[1]), np.float32)
+    seen = predictor.observation, predictor.from_observation
     for h in range(horizon):
-        # phi^o of the tick before, and the direct term of this one.
-        stop = (before + h) * columns + acted
-        limit(rows[stop - span : stop], tensors.limits, values)
-        evaluate(values, predicted, raw, features)
+        start = (before + h) * columns
+        stop = start + acted
         if h:
-            condition(read, features[observed:], observed, tensors, belief)
-        changed = h == 0
-        for i in range(span - acted, span):
-            changed = changed or values[i] != previous[i - span + acted]
-        if changed:  # often a command is held
-            previous[:] = values[span - acted :]
-            evaluate(previous, action_waves, raw_action, action)
-        read_off(belief, action, tensors.read, read)
-        expect(read, features, rows, stop, tensors.base, expected)
-        for o in range(observed):
-            rows[stop + o] = expected[o]
+            evaluate(rows, start, seen[0], seen[1], limits, features)
+            for n in range(count):
+                condition(read[n], observed, features[n], predictor.bounds, belief[n])
+        evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
+        if h == 0 or (plans[:, h] != plans[:, h - 1]).any():  # often a command is held
+            evaluate(rows, stop, predictor.action, predictor.from_action, limits, action)
+        read_off(belief, action, predictor.read, read)
+        for n in range(count):
+            expected = rows[n, stop : stop + observed]
+            expected[:] = predictor.constant
+            expect(read[n], direct[n], rows[n, stop - base.shape[1] : stop], base, expected)
+            forecasts[n, h] = expected * deviation + mean
+
+
+@_compiled
+def _begin(
+    beliefs: Array, pasts: Array, plans: Array, scaling: Array, belief: Array, rows: Array
+) -> None:
+    """Write each plan's belief (N, p), and its past and actions as rows of ticks (N, T d)."""
+    (before, columns), acted = pasts.shape[1:], plans.shape[2]
+    for n in range(len(plans)):
+        own = n if len(beliefs) > 1 else 0
+        belief[n] = beliefs[own]
+        ticks = rows[n].reshape(-1, columns)
+        ticks[:before] = pasts[own]
+        ticks[before:, :acted] = (plans[n] - scaling[0, :acted]) / scaling[1, :acted]

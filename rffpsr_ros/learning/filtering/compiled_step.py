@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-from rffpsr_ros.learning.features.fourier_features import FeatureMap
-from rffpsr_ros.learning.filtering.compiled_kernels import Tensors, Watch, Waves, roll_out, tick
+from rffpsr_ros.learning.features.fourier_features import FeatureMap, Features
+from rffpsr_ros.learning.filtering.compiled_kernels import roll_out, tick
 from rffpsr_ros.learning.filtering.predictor import Frame, Weights
-from rffpsr_ros.learning.filtering.tick_layout import layout_of, tick_maps
-from rffpsr_ros.learning.filtering.wide_map import RowMap, WideMap
+from rffpsr_ros.learning.filtering.tick_layout import Layout, base_of_rows, layout_of
 from rffpsr_ros.learning.windows.arrays import Array, symmetric_half
 
 
@@ -43,33 +44,15 @@ class CompiledStep:
         usual: tuple[float, float],
     ) -> None:
         self._given = (weights, frame, mean, deviation, innovation_weights, usual)
-        self._layout = layout_of(weights, frame)
-        maps = tick_maps(weights, frame, self._layout, np.float32)
-        observed, columns = self._layout.observed, self._layout.columns
-        limits = np.full((2, columns), np.inf)
-        limits[0] *= -1
-        if frame.limits is not None:
-            low, high = frame.limits[::2], frame.limits[1::2]
-            limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
-        read = np.hstack([weights.prediction, weights.extended, weights.covariance])
-        base = np.zeros((observed, 0)) if maps.base is None else maps.base.T.copy()
-        conditioning = frame.conditioning
-        self._tensors = Tensors(
-            read.astype(np.float32), base, limits, conditioning.regularisation, conditioning.cap
-        )
-        # Copies: compiled code takes arrays that cannot be written to for another type.
-        self._watch = Watch(
-            np.array(mean), np.array(deviation), np.array(innovation_weights), *usual
-        )
-        self._recorded = _waves(maps.recorded)
-        self._predicted = _waves(maps.predicted)
-        self._action = _waves(maps.action)
+        layout = layout_of(weights, frame)
+        self._packed = packed(weights, frame, mean, deviation, innovation_weights, usual)
+        self._states = len(weights.initial)
+        self._observed, self._columns = layout.observed, layout.columns
 
         # Compiled now, or read from where it was kept: not when the first message has come.
-        start = np.zeros(len(weights.initial))
-        past = np.zeros((max(frame.past, 1) + 1, columns))
-        self.tick(start, past, past[0, : self._layout.acted], past[0, self._layout.acted :])
-        self.roll_out(start, past, np.zeros((1, self._layout.acted)))
+        start, past = np.zeros(self._states), np.zeros((max(frame.past, 1) + 1, layout.columns))
+        self.tick(start, past, past[0, : layout.acted], past[0, layout.acted :])
+        self.roll_out(start, past, np.zeros((1, layout.acted)))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let copies and other processes prepare their own."""
@@ -83,45 +66,27 @@ class CompiledStep:
         Limited were: 0 nothing, 1 an observation, 2 an action, 3 both. None stands for ticks that
         are not for compiled code: with missing values, or a belief of unusual size after them.
         """
-        layout = self._layout
-        given = np.empty(layout.columns)
-        given[: layout.acted] = action
-        given[layout.acted :] = observation
-        after, following = np.empty_like(belief), np.empty_like(past)
-        innovation, limited = tick(
-            self._recorded,
-            self._tensors,
-            self._watch,
-            layout.reach,
-            belief,
-            past,
-            given,
-            after,
-            following,
-        )
-        return None if limited < 0 else (after, following, innovation, limited)
+        after = np.empty(self._states + past.size)
+        after[-self._columns : -self._observed] = action
+        after[-self._observed :] = observation
+        innovation, limited = tick(self._packed, belief, past, after)
+        if limited < 0:
+            return None
+        return after[: self._states], after[self._states :].reshape(past.shape), innovation, limited
 
     def roll_out(self, belief: Array, past: Array, plans: Array) -> Array:
-        """Return forecasts (..., H, d_o) given standardised actions (..., H, d_a)."""
-        layout = self._layout
-        *batch, horizon, acted = plans.shape
-        before = past.shape[-2]
-        ticks = np.empty((*batch, before + horizon, layout.columns))
-        ticks[..., :before, :] = past
-        ticks[..., before:, :acted] = plans
-        beliefs = np.empty((*batch, belief.shape[-1]))
-        beliefs[:] = belief
-        for each in np.ndindex(*batch):
-            roll_out(
-                self._predicted,
-                self._action,
-                self._tensors,
-                layout.reach,
-                beliefs[each],
-                ticks[each],
-                horizon,
-            )
-        return ticks[..., before:, acted:]
+        """Return forecasts (..., H, d_o) given actions (..., H, d_a), in their own units."""
+        *batch, horizon, _ = plans.shape
+        forecasts = np.empty((*batch, horizon, self._observed))
+        # Compiled code takes arrays of another order, or not to be written to, for another type.
+        roll_out(
+            self._packed,
+            belief.reshape(-1, belief.shape[-1]),
+            past.reshape(-1, *past.shape[-2:]),
+            np.array(plans, np.float64, order="C", ndmin=3),
+            forecasts.reshape(-1, *forecasts.shape[-2:]),
+        )
+        return forecasts
 
 
 def compilable(weights: Weights, frame: Frame) -> bool:
@@ -132,25 +97,53 @@ def compilable(weights: Weights, frame: Frame) -> bool:
     return fourier and weights.covariance.shape[1] == half
 
 
-def _waves(wide: RowMap) -> Waves:
-    assert isinstance(wide, WideMap), "told by compilable"
-    count = wide.frequencies.shape[1]
-    cosines, sines = wide.output[:count].T, wide.output[count:-1].T
-    return Waves(
-        wide.frequencies,
-        _spans(wide.frequencies),
-        np.ascontiguousarray(cosines),
-        np.ascontiguousarray(sines),
-        _spans(np.abs(cosines) + np.abs(sines)),
-        wide.output[-1].astype(np.float64),
-    )
+def packed(
+    weights: Weights,
+    frame: Frame,
+    mean: Array,
+    deviation: Array,
+    innovation_weights: Array,
+    usual: tuple[float, float],
+) -> Array:
+    """Return a predictor in one array, as `compiled_kernels.unpacked` takes it apart again.
+
+    First come how many numbers there are before the matrices and what the sizes are, then what is
+    in double precision, then what is in single precision, two to a number.
+    """
+    layout = layout_of(weights, frame)
+    maps = _direct(weights, frame, layout), _waves(frame.observation), _waves(frame.action)
+    base, constant = base_of_rows(weights, layout)
+    limits = np.full((2, layout.columns), np.inf)
+    limits[0] *= -1
+    if frame.limits is not None:
+        low, high = frame.limits[::2], frame.limits[1::2]
+        limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
+    read = np.hstack([weights.prediction, weights.extended, weights.covariance])
+    (direct, _), (observation, from_observation), (action, from_action) = maps
+    sizes = [*read.shape, *base.shape[::-1], *direct.shape]
+    sizes += [observation.shape[1], len(from_observation), *action.shape, len(from_action)]
+    bounds = frame.conditioning.regularisation, frame.conditioning.cap, *usual
+    doubles = base.T, mean, deviation, limits, constant, innovation_weights, bounds
+    numbers = np.concatenate([np.ravel(part) for part in doubles])
+    singles = [np.ravel(part).astype(np.float32) for part in (*itertools.chain(*maps), read)]
+    singles.append(np.zeros(sum(map(len, singles)) % 2, np.float32))
+    start = 2 + len(sizes)
+    header = [start + len(numbers), start, *sizes]
+    return np.concatenate([header, numbers, np.concatenate(singles).view(np.float64)])
 
 
-def _spans(matrix: Array) -> Array:
-    """Return (rows, 2): from which column on, and up to which, each row is not zero."""
-    spans = np.zeros((len(matrix), 2), np.int64)
-    for span, row in zip(spans, matrix, strict=True):
-        places = np.flatnonzero(row)
-        if len(places):
-            span[:] = places[0], places[-1] + 1
-    return spans
+def _direct(weights: Weights, frame: Frame, layout: Layout) -> tuple[Array, Array]:
+    """Return the direct term as a map of rows of ticks to expected observations."""
+    if frame.direct is None:
+        return np.empty((0, 0)), np.empty((layout.observed, 0))
+    frequencies, output = _waves(frame.direct)
+    ordered = np.empty_like(frequencies)
+    ordered[layout.window(layout.direct_past)] = frequencies
+    return ordered, weights.direct.T @ output
+
+
+def _waves(features: Features) -> tuple[Array, Array]:
+    """Return frequencies (i, D) in quarter turns, and what becomes of the waves (r, 2 D)."""
+    assert isinstance(features, FeatureMap), "told by compilable"
+    count = max(len(features.frequencies), 1)
+    return features.frequencies.T / (np.pi / 2), features.projection.T / np.sqrt(count)

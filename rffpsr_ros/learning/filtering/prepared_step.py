@@ -9,6 +9,7 @@ by side along a leading axis.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,13 @@ from rffpsr_ros.learning.filtering.predictor import Frame, Weights
 from rffpsr_ros.learning.filtering.tick_layout import layout_of, tick_maps
 from rffpsr_ros.learning.windows.arrays import Array, khatri_rao, unpack, unpack_symmetric
 
+POSITIVE_SOLVE: Any = get_lapack_funcs("posv")
+
 UNPACKED = 12
 """Up to so many observation features covariances are read whole, cheaper than unpacking halves."""
 
-BLOCK = 16
-"""Plans' action features are computed so many ticks at a time: how a product of matrices rounds
+BLOCK = 10
+"""What a plan's actions do is computed so many ticks at a time: how a product of matrices rounds
 depends on its size, and a longer forecast is to begin with the very bits of a shorter one."""
 
 
@@ -38,7 +41,7 @@ class Advance(NamedTuple):
     """What one tick did to a state, or to N."""
 
     belief: Array  # q' (p,)
-    expected: Array  # what was expected to be seen (d_o,)
+    error: Array  # what was seen minus what was expected (d_o,); NaN: not seen
     unusual: Unusual | None  # None: all was seen, and within the limits
 
 
@@ -75,23 +78,29 @@ class PreparedStep:
         self._at_observation = slice(observed, observed + size)
         self._at_action = slice(observed + size, None)
         self._at_extended = slice(observed, observed + len(weights.initial) * size)
+        self._at_covariance = slice(self._at_extended.stop, None)
         self._limits = np.full((2, self.layout.columns), np.inf)
         self._limits[0] *= -1
         if (limits := frame.limits) is not None:
             self._limits[0] = np.concatenate([limits.action_low, limits.observation_low])
             self._limits[1] = np.concatenate([limits.action_high, limits.observation_high])
-        # Ready in the shape that a tick is looked at with the ones before it.
-        self._low, self._high = np.tile(self._limits[:, None], (1, self.layout.reach + 1, 1))
+        # Ready for the row in which a tick is looked at with the ones before it.
+        self._low, self._high = np.tile(self._limits, self.layout.reach + 1)
+        self._recent, self._newest = slice(-len(self._low), None), slice(-self.layout.columns, None)
+        self._window = slice(-len(self._maps.base) - observed, -observed)
         self._expected = expected
         covariance = weights.covariance
         symmetric = covariance.shape[1] < size * size
-        self._packed = symmetric and size > UNPACKED
+        self._symmetric, self._packed = symmetric, symmetric and size > UNPACKED
         if symmetric and not self._packed:
             covariance = unpack(covariance, size).reshape(len(covariance), -1)
         self._read = np.hstack([weights.prediction, weights.extended, covariance])
+        states = len(weights.initial)
+        self._by_action = np.ascontiguousarray(
+            self._read.reshape(states, -1, self._read.shape[1]).swapaxes(0, 1)
+        ).reshape(-1, states * self._read.shape[1])
         self._ridge = frame.conditioning.regularisation * np.eye(size)
         self._cap = frame.conditioning.cap
-        self._solve: Any = get_lapack_funcs("posv" if symmetric else "gesv")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies and other processes prepare their own."""
@@ -103,20 +112,19 @@ class PreparedStep:
 
     def advance(self, belief: Array, past: Array) -> Advance:
         """Take the newest tick of the past (P, d); where it is NaN, it is filled in place."""
-        limited = np.maximum(past[..., -self.layout.reach - 1 :, :], self._low)
-        np.minimum(limited, self._high, out=limited)
-        unusual = None
-        if limited[..., -1, :].tolist() != past[..., -1, :].tolist():
-            unusual = self._unusual(limited[..., -1, :], past[..., -1, :])
-        features = self._features(limited)
+        rows = past.ravel() if past.ndim == 2 else past.reshape(len(past), -1)
+        limited = np.minimum(np.maximum(rows[..., self._recent], self._low), self._high)
+        newest, held = rows[..., self._newest], limited[..., self._newest]
+        unusual = None if held.tolist() == newest.tolist() else self._unusual(held, newest)
+        features = self._maps.recorded(limited)
         joined = _join(belief, features[..., self._at_action])
-        read = np.dot(joined, self._read)
-        rows = past.reshape(*past.shape[:-2], -1)
-        expected = self._expect(read, features, rows[..., : -self.layout.observed])
+        read = joined.dot(self._read)
+        expected = self._expect(read, features, rows[..., self._window])
+        error = rows[..., -self.layout.observed :] - expected
         seen = features[..., self._at_observation]
         if unusual is not None and unusual.missing.any():
             seen = self._stand_in(past, expected, joined)
-        return Advance(self._condition(read, seen), expected, unusual)
+        return Advance(self._condition(read, seen), error, unusual)
 
     def roll_out(
         self, belief: Array, past: Array, plans: Array, go_on: bool = False
@@ -131,64 +139,80 @@ class PreparedStep:
         ticks = np.zeros((*batch, before + horizon + 1, layout.columns))
         ticks[..., :before, :] = past
         ticks[..., before:-1, : layout.acted] = plans
-        limited = np.clip(ticks[..., before - layout.reach :, :], *self._limits)
+        limits = self._limits
+        limited = np.minimum(
+            np.maximum(ticks[..., before - layout.reach :, :], limits[0]), limits[1]
+        )
         limited = limited.astype(self.dtype, copy=False)
-        actions = self._action_features(limited[..., layout.reach : -1, : layout.acted])
+        reader = self._reader(limited[..., layout.reach : -1, : layout.acted])
         rows, narrow = ticks.reshape(*batch, -1), limited.reshape(*batch, -1)
         span = layout.reach * layout.columns + layout.acted
-        low, high = self._limits[:, layout.acted :]
+        ahead = span - layout.columns
+        low, high, based = *self._limits[:, layout.acted :], len(self._maps.base)
         features = self._maps.predicted(narrow[..., :span])
         for h in range(horizon):
-            joined = _join(belief, actions[..., h, :])
-            read = np.dot(joined, self._read)
+            read = reader(h, belief)
             stop = (before + h) * layout.columns + layout.acted
-            expected = self._expect(read, features, rows[..., :stop])
-            ticks[..., before + h, layout.acted :] = expected
+            expected = self._expect(read, features, rows[..., stop - based : stop])
+            rows[..., stop : stop + layout.observed] = expected
             if h < horizon - 1 or go_on:
-                newest = limited[..., layout.reach + h, layout.acted :]
-                np.minimum(np.maximum(expected, low), high, out=newest)
                 # phi^o of this tick, and the direct term of the next one.
                 start = (h + 1) * layout.columns
+                newest = narrow[..., start + ahead : start + ahead + layout.observed]
+                np.minimum(np.maximum(expected, low), high, out=newest)
                 features = self._maps.predicted(narrow[..., start : start + span])
                 belief = self._condition(read, features[..., self._at_observation])
         forecast = ticks[..., before:-1, layout.acted :]
         return forecast, belief, ticks[..., horizon:-1, :]
 
-    def _features(self, limited: Array) -> Array:
-        """Return [direct term | phi^o | phi^a] of the last of a row of ticks."""
-        rows = limited.reshape(*limited.shape[:-2], -1)
-        return self._maps.recorded(rows)
+    def _reader(self, actions: Array) -> Callable[[int, Array], Array]:
+        """Return what reads prediction, next state and covariance off beliefs (p,) at a tick.
 
-    def _expect(self, read: Array, features: Array, rows: Array) -> Array:
-        """Return the expected observations (d_o,), from rows that end with a tick's action."""
-        observed, base = self.layout.observed, self._maps.base
-        expected = read[..., :observed] + features[..., :observed]
-        if base is None:
-            return expected
-        return np.dot(rows[..., -len(base) :], base) + expected  # type: ignore[no-any-return]
+        The features of one plan's actions (H, d_a) are multiplied in for all ticks at once, those
+        of many (N, H, d_a) tick by tick, which takes less memory.
+        """
+        if actions.ndim == 3:
+            return lambda h, beliefs: _join(beliefs, self._maps.action(actions[:, h])).dot(
+                self._read
+            )
+        padded = np.zeros((-(-len(actions) // BLOCK), BLOCK, self.layout.acted), self.dtype)
+        padded.reshape(-1, self.layout.acted)[: len(actions)] = actions
+        by_tick = [
+            self._maps.action(block).dot(self._by_action).reshape(BLOCK, -1, self._read.shape[1])
+            for block in padded
+        ]
+        return lambda h, belief: belief.dot(by_tick[h // BLOCK][h % BLOCK])
+
+    def _expect(self, read: Array, features: Array, window: Array) -> Array:
+        """Return the expected observations (d_o,), given the values that the base looks at."""
+        expected: Array = window.dot(self._maps.base)
+        expected += read[..., : self.layout.observed]
+        expected += features[..., : self.layout.observed]
+        return expected
 
     def _condition(self, read: Array, features: Array) -> Array:
         """Return the next belief (p,), from what u read and phi^o; see `filter_step`."""
         size = len(self._ridge)
-        columns = read[..., self._at_extended.stop :]
-        covariance = unpack_symmetric(columns, size) if self._packed else columns
-        covariance = covariance.reshape(*read.shape[:-1], size, size)
-        extended = read[..., self._at_extended].reshape(*read.shape[:-1], -1, size)
-        if read.ndim == 1:
-            squared = np.dot(covariance, covariance)
+        covariance, extended = read[..., self._at_covariance], read[..., self._at_extended]
+        if self._packed:
+            covariance = unpack_symmetric(covariance, size)
+        if read.ndim == 1 and self._symmetric:
+            covariance = covariance.reshape(size, size)
+            squared = covariance.dot(covariance)
             squared += self._ridge
             # Its transpose lies in the order of columns, which LAPACK works on in place.
-            *_, conditioner, fault = self._solve(
-                squared.T, np.dot(features, covariance), overwrite_a=True
-            )
-            belief = np.dot(extended, conditioner) if not fault else np.full(len(extended), np.nan)
-            norm = math.sqrt(np.dot(belief, belief))
+            _, conditioner, fault = POSITIVE_SOLVE(squared.T, covariance.dot(features), 0, 1)
+            belief: Array = extended.reshape(-1, size).dot(conditioner)
+            norm = math.sqrt(belief.dot(belief))
+            if fault:
+                belief[:] = np.nan
             return belief if norm <= self._cap else belief * (self._cap / norm)
+        covariance = covariance.reshape(*read.shape[:-1], size, size)
         squared = covariance @ covariance + self._ridge
-        weighted = features[:, None, :] @ covariance
-        conditioners = np.linalg.solve(squared.swapaxes(1, 2), weighted.swapaxes(1, 2))
-        belief = (extended @ conditioners)[:, :, 0]
-        norms = np.sqrt((belief * belief).sum(1, keepdims=True))
+        weighted = features[..., None, :] @ covariance
+        conditioners = np.linalg.solve(squared.swapaxes(-1, -2), weighted.swapaxes(-1, -2))
+        belief = (extended.reshape(*read.shape[:-1], -1, size) @ conditioners)[..., 0]
+        norms = np.sqrt((belief * belief).sum(-1, keepdims=True))
         shrink = np.minimum(1, self._cap / np.maximum(norms, 1e-30))
         return np.asarray(belief * shrink)
 
@@ -198,7 +222,8 @@ class PreparedStep:
         missing = np.isnan(newest)
         newest[missing] = expected[missing]
         limited = np.clip(past[..., -self.layout.reach - 1 :, :], *self._limits)
-        features = self._features(limited)[..., self._at_observation]
+        features = self._maps.recorded(limited.reshape(*past.shape[:-2], -1))
+        features = features[..., self._at_observation]
         if self._expected is None:
             return features
         return np.where(missing.all(-1, keepdims=True), joined @ self._expected, features)
@@ -212,21 +237,9 @@ class PreparedStep:
         by_kind = missing, outside[..., acted:], outside[..., :acted]
         return Unusual(*(np.asarray(kind.any(-1)) for kind in by_kind))
 
-    def _action_features(self, actions: Array) -> Array:
-        """Return phi^a (H, r_a) of limited actions (H, d_a)."""
-        *batch, horizon, columns = actions.shape
-        blocks = -(-horizon // BLOCK)
-        padded = np.zeros((*batch, blocks * BLOCK, columns), self.dtype)
-        padded[..., :horizon, :] = actions
-        features = [
-            self._maps.action(padded[..., start : start + BLOCK, :].reshape(-1, columns))
-            for start in range(0, blocks * BLOCK, BLOCK)
-        ]
-        return np.concatenate([part.reshape(*batch, BLOCK, -1) for part in features], axis=-2)
-
 
 def _join(belief: Array, action: Array) -> Array:
     """Return u = q x phi^a (p r_a,)."""
     if belief.ndim == 1:
-        return np.multiply.outer(belief, action).ravel()
+        return np.asarray(belief[:, None].dot(action[None]).ravel())
     return khatri_rao(belief, action)

@@ -43,7 +43,7 @@ class TickMaps(NamedTuple):
     The direct term's outputs are already expected observations, with the base's constant in them.
     """
 
-    base: Array | None  # (n d + d_a, d_o), of n ticks and an action
+    base: Array  # (n d + d_a, d_o), of n ticks and an action; no rows: no base
     recorded: RowMap  # [direct term | phi^o | phi^a] of a tick and the `reach` ticks before it
     predicted: RowMap  # [direct term of a tick | phi^o of the one before], o_t not in the row
     action: RowMap  # phi^a of an action
@@ -59,12 +59,18 @@ def layout_of(weights: Weights, frame: Frame) -> Layout:
     )
 
 
+def base_of_rows(weights: Weights, layout: Layout) -> tuple[Array, Array]:
+    """Return the base (n d + d_a, d_o) of n ticks and an action, and its constant (d_o,)."""
+    if not len(weights.base):
+        return np.zeros((0, layout.observed)), np.zeros(layout.observed)
+    base = np.empty((len(weights.base) - 1, layout.observed))
+    base[layout.window(layout.base_past)] = weights.base[:-1]
+    return base, weights.base[-1]
+
+
 def tick_maps(weights: Weights, frame: Frame, layout: Layout, dtype: type[np.floating]) -> TickMaps:
     """Return the maps, computing in ``dtype``; the base stays in double precision."""
-    base, constant = None, np.zeros(layout.observed)
-    if len(weights.base):
-        base, constant = np.empty((len(weights.base) - 1, layout.observed)), weights.base[-1]
-        base[layout.window(layout.base_past)] = weights.base[:-1]
+    base, constant = base_of_rows(weights, layout)
     nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
     direct = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
     if frame.direct is not None:

@@ -50,21 +50,22 @@ class SeparateMaps(NamedTuple):
 class WideMap(NamedTuple):
     """Outputs (..., r) of rows (..., i), linear in cosines, sines and a constant.
 
-    Computes in the precision of its arrays; what comes out is in double precision.
+    Computes in the precision of its arrays, but for the constant, which is in double precision.
     """
 
     frequencies: Array  # (i, D)
-    output: Array  # (2 D + 1, r), the constant last
+    output: Array  # (2 D, r), column after column
+    constant: Array  # (r,)
 
     def __call__(self, rows: Array) -> Array:
         """Return all terms' outputs side by side."""
-        phase = np.dot(rows.astype(self.frequencies.dtype, copy=False), self.frequencies)
+        phase = rows.astype(self.frequencies.dtype, copy=False).dot(self.frequencies)
         count = phase.shape[-1]
-        raw = np.empty((*phase.shape[:-1], 2 * count + 1), phase.dtype)
-        np.cos(phase, out=raw[..., :count])
-        np.sin(phase, out=raw[..., count:-1])
-        raw[..., -1] = 1
-        return np.asarray(np.dot(raw, self.output), np.float64)
+        shape = 2 * count if phase.ndim == 1 else (*phase.shape[:-1], 2 * count)
+        waves = np.empty(shape, phase.dtype)
+        np.cos(phase, out=waves[..., :count])
+        np.sin(phase, out=waves[..., count:])
+        return waves.dot(self.output) + self.constant  # type: ignore[no-any-return]
 
 
 def side_by_side(
@@ -82,8 +83,7 @@ def side_by_side(
         cast = [term._replace(features=term.features.astype(dtype)) for term in terms]
         return SeparateMaps(cast, offset)
     count = sum(len(features.frequencies) for features in maps)
-    frequencies, output = np.zeros((size, count)), np.zeros((2 * count + 1, width))
-    output[-1] = offset
+    frequencies, output = np.zeros((size, count)), np.zeros((2 * count, width))
     row = column = 0
     for (_, weights, places), features in zip(terms, maps, strict=True):
         here = len(features.frequencies)
@@ -95,4 +95,4 @@ def side_by_side(
         output[row : row + here, columns] = scaled[:here]
         output[count + row : count + row + here, columns] = scaled[here:]
         row, column = row + here, columns.stop
-    return WideMap(frequencies.astype(dtype), output.astype(dtype))
+    return WideMap(frequencies.astype(dtype), output.astype(dtype, order="F"), offset)

@@ -1,0 +1,43 @@
+"""Loops that numba compiles, by themselves."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba")
+
+from rffpsr_ros.learning.filtering.compiled_kernels import (
+    conditioner,
+    multiply_transposed,
+    waves_of,
+)
+from rffpsr_ros.learning.windows.arrays import symmetric_half
+
+
+def test_waves_are_cosines_and_sines() -> None:
+    turns = np.linspace(-40, 40, 100_001).astype(np.float32)
+    waves = np.empty(2 * len(turns), np.float32)
+    waves_of(turns, waves)
+    angles = turns.astype(np.float64) * (np.pi / 2)
+    np.testing.assert_allclose(waves[: len(turns)], np.cos(angles), rtol=0, atol=3e-7)
+    np.testing.assert_allclose(waves[len(turns) :], np.sin(angles), rtol=0, atol=3e-7)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_products(rows: int) -> None:
+    generator = np.random.default_rng(0)
+    left = generator.normal(size=(rows, 7)).astype(np.float32)
+    right = generator.normal(size=(5, 7)).astype(np.float32)
+    output = np.empty((rows, 5), np.float32)
+    multiply_transposed(left, right, output)
+    np.testing.assert_allclose(output, left @ right.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 6, 13])
+def test_the_conditioner_solves(size: int) -> None:
+    generator = np.random.default_rng(size)
+    covariance = generator.normal(size=(size, size))
+    covariance += covariance.T  # with negative eigenvalues, as estimated ones have
+    features, solution = generator.normal(size=size), np.empty(size)
+    conditioner(covariance[symmetric_half(size)], 1e-3, features, solution)
+    squared = covariance @ covariance + 1e-3 * np.eye(size)
+    np.testing.assert_allclose(squared @ solution, covariance @ features, atol=1e-9)
