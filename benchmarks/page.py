@@ -21,13 +21,14 @@ from benchmarks import bands, compare
 from benchmarks.methods import METHODS
 from benchmarks.observations import AUTHORS, Records, observations
 from benchmarks.paper import swimmer, synthetic, table1, windshield
+from benchmarks.paper.variants import LIKE_GRAM
 from benchmarks.records import RESULTS, Record, read_records
 from benchmarks.tables import markdown, task_tables
 from benchmarks.tasks import TASKS, Task
 from rffpsr_ros.errors import InputError
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
-_PAPER = ("RFF-PSR, ", AUTHORS, "Octave: ", "RFF-ARX, one shot")
+_PAPER = ("RFF-PSR, ", LIKE_GRAM, AUTHORS, "Octave: ", "RFF-ARX, one shot")
 _EXPERIMENTS: Mapping[str, str] = {
     "synth": "python -m benchmarks.paper.synthetic",
     "fresh": "python -m benchmarks.paper.synthetic",
@@ -76,6 +77,8 @@ def page(folder: Path, plots: Path | None) -> str:
     for task in windshield.TASKS:
         command = "python -m benchmarks.paper.windshield"
         parts += _section(task, records[task.name], plots, task.name, command)
+    if any(records[task.name] for task in windshield.TASKS):
+        parts += [windshield.SIZES, *_windshield_pictures(plots)]
     parts += _table1(folder)
     parts.append("## The paper's observations")
     parts.append(
@@ -141,6 +144,13 @@ def _machines(records: Records) -> str:
     found = {r.machine for of_task in records.values() for r in of_task if r.runs[0].key != ""}
     ours = sorted(m for m in found if "numpy" in m)
     return "; ".join(ours) or "nothing measured yet"
+
+
+def _windshield_pictures(plots: Path | None) -> Iterator[str]:
+    """Yield the pictures that `benchmarks.paper.windshield --images` drew."""
+    for name, caption in windshield.PICTURES.items():
+        if plots is not None and (plots / name).exists():
+            yield f"![{caption}](images/{name})\n\n*{caption}.*"
 
 
 def _table1(folder: Path) -> Iterator[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from benchmarks.methods import METHODS, Method
+from rffpsr_ros.models.hse_psr import HSEPSROptions
 from rffpsr_ros.models.rff_arx import RFFARX
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
 INITIALISATIONS = ("joint", "conditional", "random")
 
@@ -43,12 +46,24 @@ def variants(
     ]
 
 
+LIKE_GRAM = "RFF-PSR like HSE-PSR, D = 1000"
+
+
+def like_gram() -> Method:
+    """Return RFF-PSR with the settings of our HSE-PSR: its kernel approximated, all else equal."""
+    usual = asdict(RFFPSROptions())
+    own = {name: value for name, value in asdict(HSEPSROptions()).items() if name != "memory"}
+    settings = {name: value for name, value in own.items() if value != usual[name]}
+    return Method(LIKE_GRAM, RFFPSR, {**settings, "features": 1000}, seeded=True)
+
+
 def baselines() -> list[Method]:
     """Return the paper's baselines, its RFF-ARX in the form of its authors too, and our default."""
     one_shot = {"features": 5000, "one_shot": True}
     return [
         *simple_baselines(),
         *(METHODS[name] for name in ("HSE-PSR", "RFF-ARX", "RFFPSR()")),
+        like_gram(),
         Method("RFF-ARX, one shot", RFFARX, one_shot, seeded=True, everything=True),
     ]
 

@@ -9,7 +9,7 @@ from benchmarks import page
 from benchmarks.observations import observations
 from benchmarks.paper import swimmer, synthetic, table1
 from benchmarks.paper.authors import authors_records
-from benchmarks.paper.variants import variant_name
+from benchmarks.paper.variants import LIKE_GRAM, variant_name
 from benchmarks.records import Record, Run, write_record
 
 
@@ -42,6 +42,8 @@ def test_observations_are_told_as_the_records_have_them() -> None:
         record(variant_name(20, "joint", True), 0.1),
         record(variant_name(20, "conditional", False), 0.1),
         record(variant_name(20, "conditional", True), 0.3),
+        record("HSE-PSR", 0.05),
+        record(LIKE_GRAM, 0.04),
     ]
     told = list(observations({"synth": records}))
     assert len(told) == 5
@@ -49,6 +51,8 @@ def test_observations_are_told_as_the_records_have_them() -> None:
     assert "D = 20, unrefined: 0.200 **not below** 0.100" in told[0]
     assert "Partly reproduced: it holds in 1 of 2" in told[1]
     assert told[2].endswith("Not measured here.")
+    assert "D = 20: 0.200 **not below** 0.0500" in told[3]
+    assert "settings of our HSE-PSR: 0.0400 against 0.0500" in told[3]
 
 
 @pytest.mark.usefixtures("shared")
