@@ -7,8 +7,9 @@ are ever held for all windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,18 +48,61 @@ class FeatureOptions:
     bandwidth: float = 1.0
 
 
-class WindowFeatures(NamedTuple):
-    """Projected features of N windows, in the paper's symbols."""
+class WindowFeatures:
+    """Projected features of N windows, in the paper's symbols.
 
-    history: Array  # h, with a constant (N, r_h + 1)
-    observation: Array  # phi^o
-    action: Array  # phi^a
-    future_observation: Array  # psi^o
-    future_action: Array  # psi^a
-    extended_observation: Array  # xi^o, of psi^o_{t+1} x phi^o_t
-    extended_action: Array  # xi^a, of phi^a_t x psi^a_{t+1}
-    products: Array  # of phi^o x phi^o, upper triangle
-    weights: Array | None = None  # what each window counts; None: once
+    Each is computed when it is first asked for: stage two asks for histories only.
+
+    Parameters
+    ----------
+    maps
+        What turns windows into features.
+    windows
+        In the precision of the maps.
+    weights
+        What each window counts (N,); None: once.
+    """
+
+    def __init__(self, maps: FeatureSet, windows: Windows, weights: Array | None = None) -> None:
+        self._maps, self._windows, self.weights = maps, windows, weights
+
+    @cached_property
+    def history(self) -> Array:
+        """Return h, with a constant (N, r_h + 1)."""
+        return self._maps.history_features(self._windows.history)
+
+    @cached_property
+    def observation(self) -> Array:
+        """Return phi^o (N, r_o)."""
+        return self._maps.observation(self._windows.observations[:, 0])
+
+    @cached_property
+    def action(self) -> Array:
+        """Return phi^a (N, r_a)."""
+        return self._maps.action(self._windows.actions[:, 0])
+
+    @cached_property
+    def future_observation(self) -> Array:
+        """Return psi^o (N, r_psi_o)."""
+        return self._maps.future_observation(self._windows.future_observations)
+
+    @cached_property
+    def future_action(self) -> Array:
+        """Return psi^a (N, r_psi_a)."""
+        return self._maps.future_action(self._windows.future_actions)
+
+    @property
+    def observation_products(self) -> tuple[Array, Array]:
+        """Return psi^o_{t+1} x phi^o_t, and the distinct products phi^o x phi^o."""
+        maps, observations = self._maps.future_observation, self._windows.observations
+        shifted = _shifted(maps, observations, self.future_observation)
+        return khatri_rao(shifted, self.observation), symmetric_products(self.observation)
+
+    @property
+    def action_products(self) -> Array:
+        """Return phi^a_t x psi^a_{t+1}."""
+        maps, actions = self._maps.future_action, self._windows.actions
+        return khatri_rao(self.action, _shifted(maps, actions, self.future_action))
 
     @property
     def state(self) -> Pair:
@@ -67,10 +111,11 @@ class WindowFeatures(NamedTuple):
 
     @property
     def extended(self) -> tuple[Pair, Pair]:
-        """Return the pairs of P^xi_t and P^o_t."""
+        """Return the pairs of P^xi_t and P^o_t: xi^a and xi^o, phi^a and phi^o x phi^o."""
+        maps, (extended, products) = self._maps, self.observation_products
         return (
-            Pair(self.extended_action, self.extended_observation),
-            Pair(self.action, self.products),
+            Pair(self.action_products @ maps.extended_action, extended @ maps.extended_observation),
+            Pair(self.action, products @ maps.products),
         )
 
 
@@ -92,41 +137,14 @@ class FeatureSet(NamedTuple):
         ones = np.ones((len(features), 1), features.dtype)
         return np.concatenate([features, ones], axis=1)
 
-    def __call__(self, windows: Windows) -> WindowFeatures:
-        """Return the projected features of windows."""
-        dtype = self.products.dtype.type
-        windows = windows.astype(dtype)
-        observation, action = self.immediate(windows)
-        future_observation = self.future_observation(windows.future_observations)
-        future_action = self.future_action(windows.future_actions)
-        return WindowFeatures(
-            self.history_features(windows.history),
-            observation,
-            action,
-            future_observation,
-            future_action,
-            khatri_rao(self.shifted_observation(windows, future_observation), observation)
-            @ self.extended_observation,
-            khatri_rao(action, self.shifted_action(windows, future_action)) @ self.extended_action,
-            symmetric_products(observation) @ self.products,
-        )
+    def __call__(self, windows: Windows, weights: Array | None = None) -> WindowFeatures:
+        """Return the projected features of windows, and what each counts."""
+        return WindowFeatures(self, windows.astype(self.products.dtype.type), weights)
 
     def astype(self, dtype: type[np.floating]) -> FeatureSet:
         """Return the same maps computing in another precision."""
         cast: Any = [part.astype(dtype) for part in self]
         return FeatureSet(*cast)
-
-    def immediate(self, windows: Windows) -> tuple[Array, Array]:
-        """Return phi^o and phi^a."""
-        return self.observation(windows.observations[:, 0]), self.action(windows.actions[:, 0])
-
-    def shifted_observation(self, windows: Windows, future: Array) -> Array:
-        """Return psi^o_{t+1}, given psi^o_t."""
-        return _shifted(self.future_observation, windows.observations, future)
-
-    def shifted_action(self, windows: Windows, future: Array) -> Array:
-        """Return psi^a_{t+1}, given psi^a_t."""
-        return _shifted(self.future_action, windows.actions, future)
 
 
 def _shifted(features: Features, values: Array, future: Array) -> Array:
@@ -184,7 +202,7 @@ def fit_features(
         *([np.empty((0, 0))] * 3),
     )
     chunks = chunks_of(sample.astype(np.float32))
-    single = fit_products(maps.astype(np.float32), lambda: iter(chunks), options, generator)
+    single = fit_products(maps.astype(np.float32), chunks, options, generator)
     return Fitted(FeatureSet(*maps[:5], *single[5:]), sample, lost)
 
 
@@ -199,29 +217,21 @@ def _waves_in_chunks(points: Array, frequencies: Array) -> list[Array]:
 
 def fit_products(
     maps: FeatureSet,
-    windows: Callable[[], Iterator[Windows]],
+    windows: Sequence[Windows],
     options: FeatureOptions,
     generator: np.random.Generator,
 ) -> FeatureSet:
     """Return the maps with the second-level projections, of products of their features."""
-    immediate = [maps.immediate(chunk) for chunk in windows()]
+    chunks = [maps(chunk) for chunk in windows]
+    extended, products = zip(*(chunk.observation_products for chunk in chunks), strict=True)
+    actions = [chunk.action_products for chunk in chunks]
 
-    def directions(rows: Callable[[Windows, Array, Array], Array]) -> Array:
-        chunks = [rows(w, *features) for w, features in zip(windows(), immediate, strict=True)]
-        size = chunks[0].shape[1]
-        return principal_directions(
-            lambda: chunks, size, options.rank, options.tolerance, generator
-        )
-
-    def extended_observation(windows: Windows, observation: Array, _: Array) -> Array:
-        shifted = maps.future_observation(windows.shifted_observations)
-        return khatri_rao(shifted, observation)
-
-    def extended_action(windows: Windows, _: Array, action: Array) -> Array:
-        return khatri_rao(action, maps.future_action(windows.shifted_actions))
+    def directions(rows: Sequence[Array]) -> Array:
+        size = rows[0].shape[1]
+        return principal_directions(lambda: rows, size, options.rank, options.tolerance, generator)
 
     return maps._replace(
-        extended_observation=directions(extended_observation),
-        extended_action=directions(extended_action),
-        products=directions(lambda _windows, observation, _action: symmetric_products(observation)),
+        extended_observation=directions(extended),
+        extended_action=directions(actions),
+        products=directions(products),
     )

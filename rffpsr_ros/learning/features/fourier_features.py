@@ -25,7 +25,7 @@ def median_distance(points: Array, generator: np.random.Generator) -> float:
         points = points[generator.choice(len(points), MEDIAN_POINTS, replace=False)]
     squares = np.sum(points**2, axis=1)
     squared = squares[:, None] + squares - 2 * points @ points.T
-    pairs = squared[np.triu_indices(len(points), 1)]
+    pairs = squared[~np.tri(len(points), dtype=bool)]
     rounding = 1e-12 * squares.max()
     median = np.median(pairs)
     if median <= rounding:  # Most points coincide, as those of an on-off command do.

@@ -130,5 +130,5 @@ def fit_gram_features(
         *([np.empty((0, 0))] * 3),
     )
     chunks = chunks_of(sample)
-    features = fit_products(maps, lambda: iter(chunks), options, generator)
+    features = fit_products(maps, chunks, options, generator)
     return Fitted(features, sample, lost, np.float64)

@@ -56,7 +56,7 @@ def principal_directions(
             basis = scipy.linalg.qr(_second_moment_times(chunks, basis), mode="economic")[0]
     compressed = Moment.zeros(width, width)
     for rows in chunks():
-        inside = rows @ basis
+        inside = (rows @ basis.astype(rows.dtype)).astype(np.float64)
         compressed.add(inside, inside)
     eigenvalues, vectors = scipy.linalg.eigh(compressed.mean)
     singular = np.sqrt(np.maximum(eigenvalues[::-1], 0))
@@ -67,7 +67,8 @@ def principal_directions(
 def _second_moment_times(chunks: Callable[[], Iterable[Array]], basis: Array) -> Array:
     product = Moment.zeros(*basis.shape)
     for rows in chunks():
-        product.add(rows, rows @ basis)
+        # In the rows' own precision: to convert them would take longer than the product.
+        product.add(rows, rows @ basis.astype(rows.dtype))
     return product.total
 
 

@@ -122,4 +122,4 @@ class WeightedFeatureSet(NamedTuple):
         bare = windows._replace(
             past_actions=windows.past_actions[..., :-1], actions=windows.actions[..., :-1]
         )
-        return self.features(bare)._replace(weights=windows.actions[:, 0, -1])
+        return self.features(bare, windows.actions[:, 0, -1])

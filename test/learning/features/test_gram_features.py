@@ -116,7 +116,7 @@ def test_primal_and_gram_forms_agree_for_a_finite_dimensional_kernel() -> None:
         gram.append(blank._replace(coordinates=coordinates))
     nothing = [np.empty((0, 0))] * 3
     forms = [
-        fit_products(FeatureSet(*maps, *nothing), lambda: iter([windows]), OPTIONS, draw)
+        fit_products(FeatureSet(*maps, *nothing), [windows], OPTIONS, draw)
         for maps in (primal, gram)
     ]
     ours, theirs = (predictions(form, training, test) for form in forms)

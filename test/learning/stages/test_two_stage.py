@@ -111,8 +111,8 @@ def test_few_recordings_start_at_the_average_state() -> None:
     history = np.concatenate([chunk.history for chunk in chunks])
     joint, outputs = [], []
     for chunk in chunks:
-        joint.append(khatri_rao(chunk.history, chunk.future_action))
-        outputs.append(chunk.future_observation)
+        joint.append(khatri_rao(chunk.history, chunk.state.actions))
+        outputs.append(chunk.state.outputs)
     inputs = np.concatenate(joint)
     penalty = options().ridge * len(inputs) * np.eye(inputs.shape[1])
     weights = np.linalg.solve(inputs.T @ inputs + penalty, inputs.T @ np.concatenate(outputs)).T
