@@ -61,8 +61,8 @@ forecasts that were published.
 
 **Cost.** A topic nobody listens to costs nothing; with no listener at all, no forecasts are made
 beyond those that measure the live error, one in `horizon` ticks. `publish_every` thins forecasts,
-never updates. When messages come faster than forecasts can be made and half of `queue_depth` waits,
-forecasts are left out until the node has caught up; the diagnostics say so.
+never updates. A node that is a hundred ticks behind leaves out forecasts until it has caught up;
+the diagnostics say so.
 """
 
 LEARNER_WORDS = """\

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+LATE_TICKS = 100
+"""A forecast that would come so many ticks late is left out."""
+CAUGHT_UP_TICKS = 10
+"""Until the node is only so many ticks behind."""
+
 
 class Backlog:
-    """Notes how long messages lie in the queue; half of it waiting is too much.
+    """Notes how long messages lie in the queue.
 
-    Then forecasts, the larger part of a tick's work, are left out until nothing waits any more.
-    Were messages lost instead, the belief would go astray, and a missing observation costs more
-    time than one that is seen.
+    Forecasts are the larger part of a tick's work. Without them a node that fell behind catches up
+    before its queue overflows: a lost message is a missing observation, which costs the belief its
+    certainty, and more time than one that is seen.
 
     Attributes
     ----------
@@ -19,23 +24,22 @@ class Backlog:
     def __init__(self) -> None:
         self.left_out = 0
         self._reported = 0
-        self._patience_ns = self._period_ns = 0
-        self._pressed = False
+        self._tick_ns = 0.0
+        self._behind = False
 
-    def expect(self, queue_depth: int, period: float) -> None:
-        """Take note of how many messages the queue holds, and every how many seconds one comes."""
-        self._period_ns = round(period * 1e9)
-        self._patience_ns = queue_depth * self._period_ns // 2
+    def expect(self, period: float) -> None:
+        """Take note of every how many seconds a tick comes."""
+        self._tick_ns = period * 1e9
 
     def note(self, waited_ns: int) -> None:
         """Take note of how long the newest message lay in the queue."""
-        enough = self._period_ns if self._pressed else self._patience_ns
-        self._pressed = waited_ns > enough
+        limit = CAUGHT_UP_TICKS if self._behind else LATE_TICKS
+        self._behind = waited_ns > limit * self._tick_ns
 
     def allows_forecast(self) -> bool:
         """Tell whether there is time for a forecast now."""
-        self.left_out += self._pressed
-        return not self._pressed
+        self.left_out += self._behind
+        return not self._behind
 
     def newly_left_out(self) -> int:
         """Return how many forecasts were left out since this was asked last."""

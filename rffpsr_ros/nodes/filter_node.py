@@ -150,7 +150,7 @@ class FilterNode(LifecycleNode):
         follower = Follower(served.model, self._options(), decode)
         self._stop_serving()
         self._served, self._follower, self._inputs = served, follower, inputs
-        self._backlog.expect(self._value("queue_depth"), configuration.period)
+        self._backlog.expect(configuration.period)
         self._subscribe()
         types = {topic: one.type for topic, one in inputs.items()}
         self._log.begin(types, follower.options, served.checksum)

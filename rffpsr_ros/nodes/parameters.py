@@ -59,7 +59,7 @@ RESET_ON_TIME_JUMP = Parameter(
     "Begin anew when ROS time or stamps go back, as in a bag played in a loop.",
 )
 QUEUE_DEPTH = Parameter(
-    "queue_depth", 100, "Messages of a topic that may wait to be taken.", 1, 100_000
+    "queue_depth", 1000, "Messages of a topic that may wait to be taken.", 1, 100_000
 )
 
 FILTER: tuple[Parameter, ...] = (
