@@ -1,4 +1,4 @@
-"""The default recipe: models learned on folds, and blended with linear ones by what they missed.
+"""The default recipe: models learned on folds, and blended with plain ones by what they missed.
 
 Each of a few RFF-PSR models learns with another part of the recordings held out, which tells it
 when to stop; together they have learned from everything. On the held-out parts they compete with
@@ -8,7 +8,7 @@ how the forecasts are added up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -22,14 +22,14 @@ from rffpsr_ros.learning.stages.preparation import check_survey
 from rffpsr_ros.learning.windows.folds import Fold, folds
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.survey import survey
-from rffpsr_ros.models.arx import LinearARX
 from rffpsr_ros.models.bands import conformal_bands
+from rffpsr_ros.models.fold_learner import Attempt, FoldLearner
 from rffpsr_ros.models.held_out_errors import held_out_errors, held_out_targets, judged_blocks
-from rffpsr_ros.models.kalman_learner import Kalman
 from rffpsr_ros.models.mixture import MixtureModel, Trust
 from rffpsr_ros.models.mixture_trials import models_on_folds
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, TrainingRecord
-from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.plain_contestants import Contestant, plain_contestants
+from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.rff_psr_groundwork import needed_windows
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
 
@@ -45,10 +45,6 @@ TRUSTED = 0.5
 LEAST_SHARE = 0.02
 """A member that nowhere has a larger share is left out: it would cost more than it gives."""
 
-FitOne = Callable[
-    [Sequence[Trajectory], Sequence[Trajectory], RFFPSROptions, Progress], RFFPSRModel
-]
-
 
 class Candidate(NamedTuple):
     """Models of one kind that share a weight, and their errors on parts they have not seen."""
@@ -56,11 +52,6 @@ class Candidate(NamedTuple):
     name: str
     members: Sequence[PredictiveModel[Any]]
     errors: Sequence[Array]  # a group each (n, H, d_o)
-
-
-def needed_windows(options: RFFPSROptions) -> int:
-    """Return how many complete windows a model needs to learn from."""
-    return 2 * (options.rank + 1)
 
 
 def cross_validation_folds(
@@ -86,59 +77,60 @@ def fit_mixture(
     trajectories: Sequence[Trajectory],
     parts: Sequence[Fold],
     options: RFFPSROptions,
-    fit_one: FitOne,
     progress: Progress,
+    notes: tuple[str, ...] = (),
 ) -> MixtureModel:
-    """Return the blend of the models learned on folds and of linear ones."""
+    """Return the blend of the models learned on folds and of plain ones.
+
+    ``notes`` say what was decided before.
+    """
     horizon = options.horizon or options.future
     judged = [judged_blocks(part.held_out) for part in parts]
 
-    def fitted(number: int, options: RFFPSROptions) -> RFFPSRModel:
+    def told(number: int) -> Progress:
         def of_fold(stage: str, fraction: float, error: float | None = None) -> None:
             progress(f"model {number + 1} of {len(parts)}, {stage}", fraction, error)
 
-        seeded = replace(options, seed=options.seed + number)
-        return fit_one(*parts[number], seeded, of_fold)
+        return of_fold
 
-    learned, chosen, tried = models_on_folds(fitted, options, len(parts))
+    learners = [FoldLearner(part, told(number)) for number, part in enumerate(parts)]
+
+    def attempt(number: int, options: RFFPSROptions) -> Attempt:
+        return learners[number].attempt(replace(options, seed=options.seed + number))
+
+    learned, chosen, tried = models_on_folds(attempt, options, len(parts))
     own = [
         errors
         for model, blocks in zip(learned, judged, strict=True)
         for errors in held_out_errors(model, blocks, options.past, horizon)
     ]
     candidates = [Candidate("rff_psr", learned, own)]
-    progress("linear models", 0.0)
-    for name, learner in _linear_learners(options, horizon).items():
-        errors = _linear_errors(learner, parts, judged, options.past, horizon)
+    progress("plain models", 0.0)
+    for name, contestant in plain_contestants(options, trajectories).items():
+        errors = _contestant_errors(contestant, parts, judged, options.past, horizon)
         if errors:
-            candidates.append(Candidate(name, [learner.fit(trajectories)], errors))
+            candidates.append(Candidate(name, [contestant.model], errors))
     came = [
         rows for blocks in judged for _, rows in held_out_targets(blocks, options.past, horizon)
     ]
     candidates, trust = _trusted(candidates, came, trajectories)
-    return _blend(candidates, chosen, trajectories, tried, trust)
+    model = _blend(candidates, chosen, trajectories, tried, trust)
+    model.record = replace(model.record, notes=notes + model.record.notes)
+    return model
 
 
-def _linear_learners(options: RFFPSROptions, horizon: int) -> Mapping[str, Learner]:
-    """Return the linear contestants; none where the model itself is to go without a linear base."""
-    if not options.base_past:
-        return {}
-    past = options.base_past
-    return {"linear_arx": LinearARX(past, horizon), "kalman": Kalman(past, horizon)}
-
-
-def _linear_errors(
-    learner: Learner,
+def _contestant_errors(
+    contestant: Contestant,
     parts: Sequence[Fold],
     judged: Sequence[Sequence[Trajectory]],
     past: int,
     horizon: int,
 ) -> list[Array]:
-    """Return the errors on parts held out; none if the learner cannot do with the recordings."""
+    """Return the errors on parts held out; none if one part's recordings do not suffice for it."""
     errors = []
     try:
         for part, blocks in zip(parts, judged, strict=True):
-            errors += held_out_errors(learner.fit(part.train), blocks, past, horizon)
+            errors += held_out_errors(contestant.again(part.train), blocks, past, horizon)
     except InputError:
         return []
     return errors
@@ -183,13 +175,8 @@ def _blend(
     deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
     groups = zip(*(candidate.errors for candidate in candidates), strict=True)
     together = [np.stack(group, axis=-1) for group in groups]
-    shares = _without_idlers(blend_weights(error_products(together)))
+    shares = _best_shares(together, deviation)
     blended = _blended(together, shares)
-    scores = [_score(candidate.errors, deviation) for candidate in candidates]
-    best = int(np.argmin(scores))
-    if not _score(blended, deviation) <= scores[best]:
-        shares = np.broadcast_to(np.eye(len(candidates))[best], shares.shape)
-        blended = _blended(together, shares)
     members: list[PredictiveModel[Any]] = []
     weights = []
     for place, (candidate, share) in enumerate(
@@ -224,6 +211,30 @@ def _blend(
     model = MixtureModel(signature, record, members, np.stack(weights, -1), trust)
     model.bands = conformal_bands(np.concatenate(blended))
     return model
+
+
+def _best_shares(together: Sequence[Array], deviation: Array) -> Array:
+    """Return the shares (H, d_o, C) of the candidates that together have the best score.
+
+    Shares minimise a mean over blocks, which a few odd blocks can decide; the score does not fall
+    for that. So candidates are left out one by one while this does no harm to the score.
+    """
+    products = error_products(together)
+
+    def tried(kept: Sequence[int]) -> tuple[float, Array]:
+        shares = np.zeros(products.shape[:-1])
+        shares[..., kept] = blend_weights(products[..., kept, :][..., kept])
+        shares = _without_idlers(shares)
+        return _score(_blended(together, shares), deviation), shares
+
+    everyone = list(range(products.shape[-1]))
+    found = [tried([one]) for one in everyone]
+    kept = everyone
+    while len(kept) > 1:
+        found.append(tried(kept))
+        fewer = [[one for one in kept if one != left] for left in kept]
+        kept = min(fewer, key=lambda some: tried(some)[0])
+    return min(found, key=lambda one: one[0])[1]
 
 
 def _notes(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rffpsr_ros.models.fold_learner import Attempt
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
@@ -25,7 +26,7 @@ where a model is used otherwise than it was taught."""
 
 
 def models_on_folds(
-    fitted: Callable[[int, RFFPSROptions], RFFPSRModel], options: RFFPSROptions, count: int
+    attempt: Callable[[int, RFFPSROptions], Attempt], options: RFFPSROptions, count: int
 ) -> tuple[list[RFFPSRModel], RFFPSROptions, dict[str, float]]:
     """Return a model for each of ``count`` folds, their options, and the score of all tried.
 
@@ -33,34 +34,26 @@ def models_on_folds(
     second too: few recordings in one fold may flatter a way. Scores are geometric means.
     """
     ways = _ways(options)
-    models = {way: [fitted(0, changed)] for way, changed in ways.items()}
-    if len(ways) == 1:
-        (only,) = ways
-        return _completed(models[only], fitted, ways[only], count), ways[only], {}
-    scores = {way: _score(learned) for way, learned in models.items()}
-    close = [way for way in ways if scores[way] <= CLOSE * min(scores.values())]
-    if len(close) > 1:
-        for way in close:
-            models[way].append(fitted(1, ways[way]))
-    tried = {way: _score(learned) for way, learned in models.items()}
-    best = min(close, key=tried.__getitem__)
-    if SAFE in close and tried[best] >= CLEARLY * tried[SAFE]:
-        best = SAFE
-    return _completed(models[best], fitted, ways[best], count), ways[best], tried
+    attempts = {way: [attempt(0, changed)] for way, changed in ways.items()}
+    tried = {}
+    best = next(iter(ways))
+    if len(ways) > 1:
+        scores = {way: _score(made) for way, made in attempts.items()}
+        close = [way for way in ways if scores[way] <= CLOSE * min(scores.values())]
+        if len(close) > 1:
+            for way in close:
+                attempts[way].append(attempt(1, ways[way]))
+        tried = {way: _score(made) for way, made in attempts.items()}
+        best = min(close, key=tried.__getitem__)
+        if SAFE in close and tried[best] >= CLEARLY * tried[SAFE]:
+            best = SAFE
+    made = attempts[best]
+    made += [attempt(number, ways[best]) for number in range(len(made), count)]
+    return [one.finish() for one in made], ways[best], tried
 
 
-def _completed(
-    learned: list[RFFPSRModel],
-    fitted: Callable[[int, RFFPSROptions], RFFPSRModel],
-    options: RFFPSROptions,
-    count: int,
-) -> list[RFFPSRModel]:
-    """Return the models with those of the folds that are still to be learned."""
-    return [*learned, *(fitted(number, options) for number in range(len(learned), count))]
-
-
-def _score(learned: Sequence[RFFPSRModel]) -> float:
-    scores = [model.record.metrics["refinement"]["score_after"] for model in learned]
+def _score(attempts: Sequence[Attempt]) -> float:
+    scores = [attempt.score for attempt in attempts]
     return float(np.exp(np.mean(np.log(np.maximum(scores, 1e-30)))))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.features.fourier_features import Features
-from rffpsr_ros.learning.filtering.filter_step import Dynamics, filter_run
+from rffpsr_ros.learning.filtering.filter_step import Dynamics, filter_runs
 from rffpsr_ros.learning.filtering.history import fit_history
 from rffpsr_ros.learning.filtering.predictor import Frame, Limits, Weights, predict_observation
 from rffpsr_ros.learning.stages.base import tick_windows
@@ -33,21 +33,21 @@ class Followed(NamedTuple):
 
 def follow(recordings: Recordings, frame: Frame, weights: Weights) -> Followed:
     """Filter through recordings from the initial state."""
-    followed = Followed([], [], [], [])
+    actions = [frame.action(run.actions) for run in recordings.filled]
+    observations = [frame.observation(run.observations) for run in recordings.filled]
     dynamics = Dynamics(weights.covariance, weights.extended, weights.initial)
-    for run, seen in zip(recordings.filled, recordings.seen, strict=True):
-        action, observation = frame.action(run.actions), frame.observation(run.observations)
-        states = filter_run(dynamics, frame.conditioning, action, observation)
+    states = filter_runs(dynamics, frame.conditioning, actions, observations)
+    errors = []
+    for run, seen, state, action in zip(
+        recordings.filled, recordings.seen, states, actions, strict=True
+    ):
         windows = tick_windows(run, frame.past, np.arange(len(run.actions)))
-        joined = khatri_rao(states, action)
+        joined = khatri_rao(state, action)
         predicted = predict_observation(
             weights, frame, joined, windows.observations, windows.actions
         ).value
-        followed.states.append(states)
-        followed.actions.append(action)
-        followed.observations.append(observation)
-        followed.errors.append(np.where(seen, predicted - run.observations, np.nan))
-    return followed
+        errors.append(np.where(seen, predicted - run.observations, np.nan))
+    return Followed(states, actions, observations, errors)
 
 
 def finish(

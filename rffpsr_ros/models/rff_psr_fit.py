@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.learning.features.feature_set import fit_features
 from rffpsr_ros.learning.filtering.filter_step import Conditioning, Dynamics
 from rffpsr_ros.learning.filtering.predictor import Frame, Weights
 from rffpsr_ros.learning.filtering.system_map import contract, contraction
@@ -35,17 +35,12 @@ from rffpsr_ros.learning.stages.initialisation import (
     predictor_regression,
 )
 from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
-from rffpsr_ros.learning.stages.two_stage import (
-    FitFeatures,
-    TwoStageOptions,
-    TwoStageResult,
-    two_stage_regression,
-)
+from rffpsr_ros.learning.stages.two_stage import TwoStageResult
 from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.scaling import Run
-from rffpsr_ros.learning.windows.window_source import WindowSource
 from rffpsr_ros.models.rff_psr_finish import finish
+from rffpsr_ros.models.rff_psr_groundwork import Groundwork
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
 
@@ -54,6 +49,9 @@ SEGMENT = 100
 
 JUDGED_SEGMENTS = 64
 """Segments that weights are judged by, at the most."""
+
+COLUMNS_PER_STRIDE = 10
+"""Of many columns each origin tells so much that fewer are enough: every n-th, for 10 n columns."""
 
 STATE_BLOW_UP = 1e3
 """Before the training states' size is known, they are held within so many times |Q_0|."""
@@ -76,40 +74,20 @@ class Learned(NamedTuple):
     refinement: dict[str, Any]
 
 
-def learn_parts(
-    prepared: Prepared,
-    windows: WindowSource,
-    options: RFFPSROptions,
-    progress: Progress,
-    weighted: WindowSource | None = None,
-    fit: FitFeatures = fit_features,
-) -> tuple[Parts, dict[str, Any]]:
-    """Return the fitted parts and metrics, from two-stage regression to guards.
+class Beginning(NamedTuple):
+    """Predictors by regression, from which refinement can start."""
 
-    The two stages pass over all ``windows``, or, where these do not all count the same, over
-    ``weighted``; what follows them works on what is ``prepared``. ``fit`` finds the features.
-    """
-    generator = np.random.default_rng(options.seed)
-    columns = len(prepared.observation_scaling.mean), len(prepared.action_scaling.mean)
-    sizes = two_stage_options(columns, options)
-    stages = two_stage_regression(windows, sizes, generator, progress, weighted, fit)
+    frame: Frame
+    starts: Sequence[InitialPredictor]  # the lightly regularised one, the best one
+    generator: np.random.Generator
+    """As regression left it; whoever goes on takes a copy."""
+    notes: dict[str, Any]
+
+
+def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) -> Beginning:
+    """Return where refinement by rolling out starts; the paper's own is done here."""
     progress("refinement", 0.0)
-    learned = _learn(prepared, stages, options, generator, progress)
-    progress("guards and metrics", 0.0)
-    parts = finish(
-        prepared, stages.features.history, learned.frame, learned.weights, learned.head, options
-    )
-    return parts, _metrics(prepared, learned, options)
-
-
-def _learn(
-    prepared: Prepared,
-    stages: TwoStageResult,
-    options: RFFPSROptions,
-    generator: np.random.Generator,
-    progress: Progress,
-) -> Learned:
-    """Refine what two-stage regression found, in the form that the options ask for."""
+    prepared, stages = groundwork.prepared, groundwork.stages
     dynamics = contract(stages.features, stages.system)
     longest = STATE_BLOW_UP * float(np.linalg.norm(dynamics.initial))
     frame = Frame(
@@ -124,18 +102,37 @@ def _learn(
     notes: dict[str, Any] = {}
     if options.refinement == "window":
         dynamics, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
+    generator = copy.deepcopy(groundwork.generator)
     starts, choices = _starts(prepared, frame, dynamics, options, generator)
-    frame, weights = starts[-1].frame, starts[-1].weights
+    return Beginning(starts[-1].frame, starts, generator, notes | choices)
+
+
+def refine(
+    groundwork: Groundwork, beginning: Beginning, options: RFFPSROptions, progress: Progress
+) -> Learned:
+    """Return the weights refined in the form that the options ask for."""
+    prepared, stages, frame = groundwork.prepared, groundwork.stages, beginning.frame
+    weights, notes = beginning.starts[-1].weights, beginning.notes
     if options.refinement == "rollout":
-        refined = _refine_in_stages(prepared, starts, options, generator, progress)
-        weights, notes = refined.weights, refined.notes()
-    notes |= choices
+        generator = copy.deepcopy(beginning.generator)
+        refined = _refine_in_stages(prepared, beginning.starts, options, generator, progress)
+        weights, notes = refined.weights, refined.notes() | notes
     if options.forecast != "window":
         return Learned(frame, weights, None, notes)
     futures = stages.features.future_action
     # The head that gradient descent found is regressed anew on the final states, as the authors do.
     head = _head(prepared, stages, frame, weights, options)
     return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
+
+
+def complete(
+    groundwork: Groundwork, learned: Learned, options: RFFPSROptions, progress: Progress
+) -> tuple[Parts, dict[str, Any]]:
+    """Return the fitted parts around the final weights, guards included, and metrics."""
+    progress("guards and metrics", 0.0)
+    prepared, history = groundwork.prepared, groundwork.stages.features.history
+    parts = finish(prepared, history, learned.frame, learned.weights, learned.head, options)
+    return parts, _metrics(prepared, learned, options)
 
 
 def _refine_in_stages(
@@ -152,12 +149,16 @@ def _refine_in_stages(
     """
     gentle = options.refine_from == "regularised"
     starts = starts[-1:] if gentle else starts
-    frame, reference = starts[0].frame, starts[0]
+    reference = starts[0]
+    frame = reference.frame.astype(np.float32)
     horizon = options.horizon or options.future
     train = _segments(prepared.train, frame, options)
     validation = _judged_segments(prepared.validation, frame, options)
     stage = RefinementOptions(
-        min(horizon, options.future), options.iterations, options.learning_rate
+        min(horizon, options.future),
+        options.iterations,
+        options.learning_rate,
+        stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),
     )
     if gentle:
         stage = replace(stage, **GENTLE, learning_rate=GENTLE_RATE * options.learning_rate)
@@ -172,26 +173,6 @@ def _refine_in_stages(
     )
     later = [reference._replace(weights=refined.weights)]
     return refine_rollout(later, train, validation, stage, generator, progress, reference)
-
-
-def two_stage_options(columns: tuple[int, int], options: RFFPSROptions) -> TwoStageOptions:
-    """Return the two stages' options, with the ranks that d_o and d_a decide."""
-    return TwoStageOptions(
-        past=options.past,
-        future=options.future,
-        features=options.features,
-        rank=options.rank,
-        observation_rank=options.observation_rank or min(options.rank, 3 + 3 * columns[0]),
-        action_rank=options.action_rank or min(options.rank, 2 + 3 * columns[1]),
-        tolerance=options.tolerance,
-        bandwidth=options.bandwidth,
-        stage_one=options.stage_one,
-        conditioning=options.conditioning,
-        ridge=options.ridge,
-        stage_two_ridge=options.ridge,
-        stage_one_regularisation=options.regularisation,
-        state_rank=options.state_rank,
-    )
 
 
 def _starts(
@@ -209,7 +190,7 @@ def _starts(
     )
     # Scores need no double precision, and its cosines cost ten times as much.
     frame = regression.frame.astype(np.float32)
-    judged = _judged_segments(prepared.validation, regression.frame, options).astype(np.float32)
+    judged = _judged_segments(prepared.validation, frame, options)
     horizon = options.horizon or options.future
 
     def score(predictor: InitialPredictor) -> float:
@@ -219,10 +200,10 @@ def _starts(
 
 
 def _segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
-    """Return recordings as segments for rolling out."""
+    """Return recordings as segments for rolling out, with a ``frame`` in single precision."""
     horizon = options.horizon or options.future
     length = options.past + max(SEGMENT, 2 * horizon)
-    return cut_segments(part.filled, part.seen, frame, length, options.past, horizon)
+    return cut_segments(part.filled, part.seen, frame, length, options.past, horizon, np.float32)
 
 
 def _judged_segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
@@ -295,12 +276,15 @@ def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> di
     """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
     horizon = options.horizon or options.future
     metrics: dict[str, Any] = {"refinement": learned.refinement}
+    frame, weights = learned.frame.astype(np.float32), learned.weights.astype(np.float32)
     for name, part in (("training", prepared.train), ("validation", prepared.validation)):
-        segments = _judged_segments(part, learned.frame, options)
-        starts = judged_origins(segments, horizon, learned.frame.past)
+        segments = _judged_segments(part, frame, options)
+        starts = judged_origins(segments, horizon, frame.past)
         with np.errstate(over="ignore", invalid="ignore"):
-            squared = rollout_errors(learned.weights, learned.frame, segments, starts, horizon)
-        errors = np.nanmean(squared, axis=0) * prepared.observation_scaling.deviation**2
+            squared = rollout_errors(weights, frame, segments, starts, horizon)
+        errors = (
+            np.nanmean(squared.astype(float), axis=0) * prepared.observation_scaling.deviation**2
+        )
         metrics[f"{name}_mse"] = errors.sum(1).tolist()
         metrics[f"{name}_mse_by_observation"] = errors.tolist()
     return metrics

@@ -11,34 +11,21 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.features.feature_set import FeatureOptions, Fitted, fit_features
-from rffpsr_ros.learning.stages.importance import WeightedRecording, importance
 from rffpsr_ros.learning.stages.memory import learning_memory
-from rffpsr_ros.learning.stages.preparation import check_survey, prepare
 from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
 from rffpsr_ros.learning.windows.cluster import Cluster
-from rffpsr_ros.learning.windows.excerpt import EXCERPT, excerpt
-from rffpsr_ros.learning.windows.holdout import hold_out
 from rffpsr_ros.learning.windows.progress import Progress, untold
-from rffpsr_ros.learning.windows.survey import survey
-from rffpsr_ros.learning.windows.window_source import Standardised, WindowSource
+from rffpsr_ros.learning.windows.window_source import WindowSource
 from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
-from rffpsr_ros.models.mixture_fit import (
-    cross_validation_folds,
-    fit_mixture,
-    needed_windows,
-)
+from rffpsr_ros.models.mixture_fit import cross_validation_folds, fit_mixture
 from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_fit import learn_parts, two_stage_options
+from rffpsr_ros.models.rff_psr_fit import begin, complete, refine
+from rffpsr_ros.models.rff_psr_groundwork import lay_groundwork, two_stage_options
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import shared_signature
-
-FILL_PAST = 5
-"""Ticks that the linear stand-in for missing observations looks back, where there is no base."""
-
-_EXCERPT_STREAM = 1
-"""Sets the excerpt's random numbers apart from all others of the same seed."""
+from rffpsr_ros.models.window_lengths import supported_windows
 
 
 class RFFPSR:
@@ -134,9 +121,10 @@ class RFFPSR:
             shared_signature(train, validation)
             workers: Workers = THIS_PROCESS if client is None else Cluster(client)
             together = list(workers.map(methodcaller("loaded"), together))
-            parts = cross_validation_folds(together, self.options)
+            options, notes = supported_windows(self.options, together)
+            parts = cross_validation_folds(together, options)
             if parts:
-                return fit_mixture(together, parts, self.options, _member, progress or untold)
+                return fit_mixture(together, parts, options, progress or untold, notes)
         return self.fit_one(train, validation, progress, client)
 
     def fit_one(
@@ -155,35 +143,15 @@ class RFFPSR:
         InputError
             As `fit`.
         """
-        options, report = self.options, progress or untold
-        workers: Workers = THIS_PROCESS if client is None else Cluster(client)
-        signature = shared_signature(train, validation)
-        notes = []
-        if not validation:
-            train, validation = hold_out(train, 2 * (options.past + options.future + 1))
-            notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
-        report("looking over the recordings", 0.0)
-        found = survey(train, options.past, options.future, workers)
-        check_survey(found, train[0], options.past, options.future, needed_windows(options))
-        generator = np.random.default_rng([options.seed, _EXCERPT_STREAM])
-        learned_from, judged_by = (excerpt(p, generator, workers) for p in (train, validation))
-        if (ticks := sum(map(len, train))) > EXCERPT:
-            notes.append(f"two stages on all {ticks} ticks, what follows them on {EXCERPT}")
+        options, notes = supported_windows(self.options, train)
         with one_blas_thread():
-            prepared = prepare(learned_from, judged_by, found, options.base_past or FILL_PAST)
-            scalings = prepared.observation_scaling, prepared.action_scaling
-            recordings = [Standardised(trajectory, *scalings) for trajectory in train]
-            windows = WindowSource(recordings, options.past, options.future, workers)
-            weighted = None
-            if (weighting := importance(train, options.past, options.future)) is not None:
-                counted = [WeightedRecording(run, *scalings, weighting) for run in train]
-                weighted = WindowSource(counted, options.past, options.future, workers)
-                notes.append(weighting.describe())
-            parts, metrics = learn_parts(
-                prepared, windows, options, report, weighted, self._fit_features
-            )
-        record = TrainingRecord(asdict(options), metrics, tuple(notes))
-        return self.model_class(signature, record, parts)
+            report, fit = progress or untold, self._fit_features
+            laid = lay_groundwork(train, validation, options, fit, report, client)
+            beginning = begin(laid, options, report)
+            learned = refine(laid, beginning, options, report)
+            parts, metrics = complete(laid, learned, options, report)
+        record = TrainingRecord(asdict(options), metrics, notes + laid.notes)
+        return self.model_class(laid.signature, record, parts)
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
@@ -195,13 +163,3 @@ class RFFPSR:
         columns = len(train[0].observation_names), len(train[0].action_names)
         sizes = two_stage_options(columns, self.options)
         return learning_memory(sizes, sum(columns), sum(map(len, train)))
-
-
-def _member(
-    train: Sequence[Trajectory],
-    validation: Sequence[Trajectory],
-    options: RFFPSROptions,
-    progress: Progress,
-) -> RFFPSRModel:
-    """Return one member of a mixture."""
-    return RFFPSR(**vars(options)).fit_one(train, validation, progress)

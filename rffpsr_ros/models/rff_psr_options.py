@@ -28,7 +28,8 @@ class RFFPSROptions:
     Attributes
     ----------
     past, future
-        Ticks of history and of future that windows hold (paper: 20 and 10).
+        Ticks of history and of future that windows hold (paper: 20 and 10). Where there is a
+        linear base, history is shorter if columns are too many, or recordings too short, for it.
     features
         Random frequencies D per feature map; each gives a cosine and a sine.
     rank
@@ -64,7 +65,7 @@ class RFFPSROptions:
     rounds, step
         The same for the paper's refinement.
     base_past
-        Ticks of history in the linear base; 0: no base.
+        Ticks of history in the linear base, fewer where `past` is; 0: no base.
     direct_past, direct_features
         Ticks of history and random frequencies of the direct term; 0: none.
     short_past

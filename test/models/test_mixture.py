@@ -89,7 +89,7 @@ def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: Mixtur
     assert sum(isinstance(member, RFFPSRModel) for member in learned.members) == 3
     np.testing.assert_allclose(learned.weights.sum(-1), 1)
     tried = learned.record.metrics["cross_validation"]
-    assert set(tried) == {"rff_psr", "linear_arx", "kalman", "mixture"}
+    assert set(tried) == {"rff_psr", "linear_arx", "n4sid", "last_observation", "mixture"}
     best = min(entry["score"] for name, entry in tried.items() if name != "mixture")
     assert tried["mixture"]["score"] <= best
     assert "another part of all recordings held out" in learned.record.notes[0]

@@ -8,6 +8,7 @@ features; condition on what was seen. Recorded and predicted observations take t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -123,14 +124,36 @@ def state_part(joined_gradient: Array, action: Array) -> Array:
     return (by_state @ action[:, :, None])[:, :, 0]
 
 
-def filter_run(
-    dynamics: Dynamics, conditioning: Conditioning, actions: Array, observations: Array
-) -> Array:
-    """Return the states (T, p) before each tick of one run, from features (T, r)."""
-    states = np.empty((len(actions), len(dynamics.initial)))
-    state = dynamics.initial[None]
-    for t in range(len(actions)):
-        states[t] = state[0]
-        joined = khatri_rao(state, actions[t : t + 1])
-        state, _ = filter_step(dynamics, conditioning, joined, observations[t : t + 1])
-    return states
+def filter_runs(
+    dynamics: Dynamics,
+    conditioning: Conditioning,
+    actions: Sequence[Array],
+    observations: Sequence[Array],
+) -> list[Array]:
+    """Return the states (T, p) before each tick of every run, from features (T, r) each.
+
+    The runs go side by side, the longest first, so that those that still go on come first.
+    """
+    order = sorted(range(len(actions)), key=lambda run: -len(actions[run]))
+    lengths = np.array([len(actions[run]) for run in order])
+    longest = int(lengths[0])
+    acted, seen = (
+        np.stack([_padded(features[run], longest) for run in order], axis=1)
+        for features in (actions, observations)
+    )
+    states = np.empty((longest, len(order), len(dynamics.initial)))
+    state = np.repeat(dynamics.initial[None], len(order), axis=0)
+    for t in range(longest):
+        going = int(np.searchsorted(-lengths, -t))
+        states[t, :going] = state = state[:going]
+        joined = khatri_rao(state, acted[t, :going])
+        state, _ = filter_step(dynamics, conditioning, joined, seen[t, :going])
+    found = {
+        run: states[:length, place]
+        for place, (run, length) in enumerate(zip(order, lengths, strict=True))
+    }
+    return [found[run] for run in range(len(actions))]
+
+
+def _padded(features: Array, length: int) -> Array:
+    return np.pad(features, ((0, length - len(features)), (0, 0)))

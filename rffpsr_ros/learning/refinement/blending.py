@@ -18,7 +18,8 @@ NEIGHBOUR = 0.5
 """How much the errors at the horizons beside one count in its weights: a guard against chance."""
 
 SHRINKAGE = 0.01
-"""Pull towards equal weights, relative to the members' mean error."""
+"""Pull towards equal weights, relative to the best member's error: a hopeless member among them
+must not make it strong."""
 
 _SUM = 1e3
 """How strictly the weights must add up to one, before they are scaled to do so exactly."""
@@ -58,9 +59,10 @@ def blend_weights(products: Array) -> Array:
 def _simplex_minimum(product: Array) -> Array:
     """Return w >= 0 with sum 1 that minimises w^T E w."""
     members = len(product)
-    size = float(np.trace(product)) / members
+    size = float(product.diagonal().min())
     if not size > 0:
-        return np.full(members, 1 / members)
+        best = product.diagonal() == size
+        return np.asarray(best / best.sum())
     values, vectors = np.linalg.eigh(product / size + SHRINKAGE * np.eye(members))
     root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
     system = np.vstack([root, np.full((1, members), _SUM)])

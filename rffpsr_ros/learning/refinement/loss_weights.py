@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.learning.filtering.predictor import Frame, Weights
 from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.learning.refinement.segments import Origins, Segments, origins, settled_origins
-from rffpsr_ros.learning.stages.initialisation import InitialPredictor
 from rffpsr_ros.learning.windows.arrays import Array
 
 MEASURED_ORIGINS = 4000
@@ -28,13 +28,12 @@ class LossWeights(NamedTuple):
 
 
 def loss_weights(
-    predictor: InitialPredictor, segments: Segments, horizon: int, floor: float = 1e-3
+    frame: Frame, weights: Weights, segments: Segments, horizon: int, floor: float = 1e-3
 ) -> LossWeights:
     """Return weights inversely proportional to the linear base's errors.
 
     Without a base all horizons and origins count alike.
     """
-    frame, weights = predictor.frame, predictor.weights
     columns = segments.observations.shape[2]
     if len(weights.base):
         weights = weights._replace(
@@ -43,7 +42,8 @@ def loss_weights(
 
     def error(starts: Origins) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            return rollout_errors(weights, frame, segments, starts, horizon)
+            squared = rollout_errors(weights, frame, segments, starts, horizon)
+            return squared.astype(np.float64)
 
     stride = max(1, int(segments.target.any(axis=2).sum()) // MEASURED_ORIGINS)
     settled = np.nanmean(error(settled_origins(segments, horizon, frame.past, stride)), axis=0)

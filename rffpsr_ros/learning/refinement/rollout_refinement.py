@@ -24,7 +24,10 @@ from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.learning.windows.progress import Progress
 
 JUDGED_STEPS = 10_000
-"""Predictions that a validation score looks at, about."""
+"""Predictions that a validation score looks at, about; of many columns, fewer."""
+
+FEW_COLUMNS = 40
+"""More columns than these, and each prediction tells so much more that fewer are enough."""
 
 LEAST_SCALE = 1e-3
 """No step's unit of a state tensor is smaller."""
@@ -77,7 +80,8 @@ class Refined(NamedTuple):
 
 def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
     """Return the settled origins that weights are judged from: of very many, only every n-th."""
-    count = max(1, JUDGED_STEPS // horizon)
+    columns = segments.target.shape[2]
+    count = max(1, JUDGED_STEPS // (horizon * max(1, columns // FEW_COLUMNS)))
     stride = max(1, int(segments.target.any(axis=2).sum()) // count)
     return settled_origins(segments, horizon, past, stride)
 
@@ -108,11 +112,12 @@ def refine_rollout(
     """
     reference = reference or starts[0]
     frame = reference.frame.astype(np.float32)
+    train, validation = train.astype(np.float32), validation.astype(np.float32)
     task = Task(
         frame,
-        train.astype(np.float32),
-        validation.astype(np.float32),
-        loss_weights(reference, train, options.horizon),
+        train,
+        validation,
+        loss_weights(frame, reference.weights.astype(np.float32), train, options.horizon),
         Coordinates(reference),
         options,
     )

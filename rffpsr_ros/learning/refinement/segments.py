@@ -54,6 +54,7 @@ def cut_segments(
     length: int,
     burn_in: int,
     shortest: int = 0,
+    dtype: type[np.floating] = np.float64,
 ) -> Segments:
     """Cut runs into segments of at most ``length`` ticks, padded to one length.
 
@@ -61,6 +62,7 @@ def cut_segments(
     initial state, and count only from there on, so that no tick counts twice and none before the
     state has settled. ``observed`` (T, d_o) says for each run what was seen; the rest carries
     stand-ins and does not count. Segments are padded to ``shortest`` ticks at the least.
+    Everything is computed in the precision ``dtype``, which should be the frame's.
     """
     length = max(shortest, min(length, max(len(run.actions) for run in runs)))
     pieces = [
@@ -69,8 +71,8 @@ def cut_segments(
         for start in range(0, max(1, len(run.actions) - burn_in), length - burn_in)
     ]
     past, columns = frame.past, runs[0].observations.shape[1]
-    observations = np.zeros((len(pieces), past + length, columns))
-    actions = np.zeros((len(pieces), past + length, runs[0].actions.shape[1]))
+    observations = np.zeros((len(pieces), past + length, columns), dtype)
+    actions = np.zeros((len(pieces), past + length, runs[0].actions.shape[1]), dtype)
     target = np.zeros((len(pieces), length, columns), bool)
     for row, (index, start) in enumerate(pieces):
         first, last = max(0, start - past), min(start + length, len(runs[index].actions))

@@ -16,7 +16,7 @@ from rffpsr_ros.learning.features.fourier_features import (
 )
 from rffpsr_ros.learning.features.projection import principal_directions
 from rffpsr_ros.learning.filtering.coordinates import change_state_basis, whitening
-from rffpsr_ros.learning.filtering.filter_step import Conditioning, Dynamics, filter_run
+from rffpsr_ros.learning.filtering.filter_step import Conditioning, Dynamics, filter_runs
 from rffpsr_ros.learning.filtering.predictor import (
     Frame,
     Weights,
@@ -122,15 +122,12 @@ def predictor_regression(
     if frame.direct_past:
         frame = frame._replace(direct=_draw_direct(runs, frame, direct_frequencies, generator))
     states = np.concatenate(
-        [
-            filter_run(
-                dynamics,
-                frame.conditioning,
-                frame.action(run.actions),
-                frame.observation(run.observations),
-            )
-            for run in runs
-        ]
+        filter_runs(
+            dynamics,
+            frame.conditioning,
+            [frame.action(run.actions) for run in runs],
+            [frame.observation(run.observations) for run in runs],
+        )
     )
     if whiten:
         dynamics, states = change_state_basis(dynamics, states, 1e-6)

@@ -22,7 +22,7 @@ from rffpsr_ros.learning.features.gram_features import (
     gram_coordinates,
     needed_memory,
 )
-from rffpsr_ros.learning.filtering.filter_step import Conditioning, filter_run
+from rffpsr_ros.learning.filtering.filter_step import Conditioning, filter_runs
 from rffpsr_ros.learning.filtering.system_map import contract
 from rffpsr_ros.learning.stages.stage_one import JointStageOne
 from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, learn_system
@@ -92,7 +92,8 @@ def predictions(features: FeatureSet, training: Run, test: Run) -> Array:
             features.action(recording.actions),
             features.observation(recording.observations),
         )
-        return khatri_rao(filter_run(dynamics, conditioning, action, observation), action)
+        (states,) = filter_runs(dynamics, conditioning, [action], [observation])
+        return khatri_rao(states, action)
 
     inputs = joined(training)
     weights = ridge_regression(

@@ -30,6 +30,13 @@ def test_a_member_that_only_adds_noise_to_another_gets_nothing() -> None:
     np.testing.assert_allclose(weights_of([np.stack([good, worse], 1)]), [1, 0], atol=0.03)
 
 
+def test_a_hopeless_member_does_not_change_the_others_weights() -> None:
+    draw = np.random.default_rng(5)
+    errors = draw.standard_normal((5000, 3)) * [1.0, 2.0, 1e4]
+    np.testing.assert_allclose(weights_of([errors])[:2], weights_of([errors[:, :2]]), atol=1e-3)
+    assert weights_of([errors])[2] < 1e-3
+
+
 def test_one_group_with_huge_errors_does_not_decide_alone() -> None:
     draw = np.random.default_rng(2)
     usual = [np.array([1.0, 4.0]) * draw.standard_normal((500, 2)) for _ in range(9)]
