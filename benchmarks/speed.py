@@ -1,14 +1,16 @@
-"""How fast and in how much memory the two stages learn, beside references of the same run.
+"""How fast and in how much memory this package learns, beside references of the same run.
 
     python -m benchmarks.speed                        every row; --quick: smaller ones
     python -m benchmarks.speed --json new.json        also write the figures
     python -m benchmarks.speed --compare old.json     the ratio to an earlier run
+    python -m benchmarks.speed --show old.json        the table of an earlier run
 
 Each row runs in a process of its own with one BLAS thread; seconds are processor seconds. The
 recording is the synthetic system's, one run, standardised. References: a textbook computation that
-holds all features in double precision and decomposes their second moments; the machine's matrix
-product and memory copy. The filter's step, forecasts and epochs are measured by
-`benchmarks.speed_step`, which this one runs last, nodes by `benchmarks.realtime`.
+holds all features in double precision and decomposes their second moments; the feature maps'
+products at the speed of this machine's BLAS; decoding alone. The filter's step, forecasts and
+epochs are measured by `benchmarks.speed_step`, which this one runs last, nodes by
+`benchmarks.realtime`.
 """
 
 from __future__ import annotations
@@ -16,183 +18,52 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
-from rffpsr_ros.episodes.bag_recorder import BagWriter
-from rffpsr_ros.episodes.stored_trajectory import store_bags
-from rffpsr_ros.learning.features.fourier_features import draw_frequencies, random_fourier_features
-from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
-from rffpsr_ros.learning.windows.scaling import Run
-from rffpsr_ros.learning.windows.windows import window_chunks
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
-from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.simulation.excitation import uniform_hold
-from rffpsr_ros.simulation.synthetic import SyntheticSystem
-from rffpsr_ros.simulation.system import Policy, dataset, open_loop
+from benchmarks.speed_jobs import (
+    AUTHORS_VALIDATION,
+    BAGS,
+    Figures,
+    Row,
+    do_job,
+    products,
+)
+from benchmarks.tables import markdown, number
 
-PAST, FUTURE = 20, 10
-LIMIT = 10**9  # bytes of address space that streaming may take
-
-Figures = dict[str, float]
-
-
-class Row(NamedTuple):
-    """What is measured: a job, its sizes, and the authors' figures where there are some."""
-
-    job: str
-    windows: int
-    features: int
-    authors_seconds: float | None = None
-    authors_peak: float | None = None
-
+LEARN, TEXTBOOK = "both stages, 16 000 windows, D = 1000", "textbook features of these"
+SHORT, LONG = "both stages, 100 000 windows, D = 100", "both stages, 1 000 000 windows, D = 100"
+STREAM = "10 000 000 ticks from bags within 1 GB, D = 50, rank 10"
+AUTHORS = "synth.mat to the authors' refined validation error"
 
 ROWS: Mapping[str, Row] = {
-    "two stages, 16 000 windows, D = 1000": Row("learn", 16_000, 1000, 30.2, 1075),
-    "textbook features and projections of these": Row("textbook", 16_000, 1000),
-    "two stages, 100 000 windows, D = 100": Row("learn", 100_000, 100),
-    "two stages, 1 000 000 windows, D = 100": Row("learn", 1_000_000, 100),
-    "10 000 000 ticks from bags within 1 GB": Row("stream", 10_000_000, 100),
+    LEARN: Row("learn", 16_000, 1000),
+    TEXTBOOK: Row("textbook", 16_000, 1000),
+    SHORT: Row("learn", 100_000, 100),
+    LONG: Row("learn", 1_000_000, 100),
+    STREAM: Row("stream", 10_000_000, 50),
+    AUTHORS: Row("authors", features=100),
 }
 
-
-def recording(windows: int) -> Run:
-    """Return a standardised run of the synthetic system; a long one repeats 20 000 ticks of it."""
-    system = SyntheticSystem()
-    low, high = system.action_limits
-
-    def policy(generator: np.random.Generator) -> Policy:
-        return open_loop(uniform_hold(generator, low, high, system.period))
-
-    ticks = windows + PAST + FUTURE
-    (seen,) = dataset(system, policy, 1, ticks=min(ticks, 20_000), seed=0)
-    columns = []
-    for rows in (seen.observations, seen.actions):
-        standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
-        columns.append(np.resize(standard, (ticks, rows.shape[1])))
-    return Run(*columns)
-
-
-def learn(row: Row) -> Callable[[], Figures]:
-    """Return both stages, joint, at rank 20, as a job."""
-    run = recording(row.windows)
-    options = TwoStageOptions(past=PAST, future=FUTURE, features=row.features, rank=20)
-
-    def job() -> Figures:
-        two_stage_regression([run], options, np.random.default_rng(0))
-        return {}
-
-    return job
-
-
-def textbook(row: Row) -> Callable[[], Figures]:
-    """Return features in double precision, held whole, and dense decompositions, as a job."""
-    run = recording(row.windows)
-
-    def job() -> Figures:
-        generator = np.random.default_rng(0)
-        (windows,) = window_chunks([run], PAST, FUTURE, chunk=row.windows)
-        views = windows.history, windows.observations[:, 0], windows.actions[:, 0]
-        for points in (*views, windows.future_observations, windows.future_actions):
-            frequencies = draw_frequencies(points.shape[1], row.features, 1.0, generator)
-            features = random_fourier_features(points, frequencies)
-            size = features.shape[1]
-            directions = scipy.linalg.eigh(
-                features.T @ features, subset_by_index=[size - 20, size - 1]
-            )[1]
-            features @ directions
-        return {}
-
-    return job
-
-
-def stream(row: Row) -> Callable[[], Figures]:
-    """Return learning from bags within a limit of address space, as a job; writing is not in it."""
-    folder = tempfile.TemporaryDirectory()
-    count = 10
-    run = recording(row.windows // count)
-    for number in range(count):
-        _write_bag(Path(folder.name) / f"bag_{number}", run)
-    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
-    configuration = ChannelConfiguration.from_mapping(
-        {
-            "rate": 100.0,
-            "observation": {"inputs": ["o"], "o": {"topic": "/o", "fields": ["data"]}},
-            "action": {"inputs": ["a"], "a": {"topic": "/a", "fields": ["data"]}},
-        }
-    )
-
-    def job() -> Figures:
-        bags = store_bags(folder.name, configuration)
-        trajectories = [trajectory for bag in bags for trajectory in bag.trajectories()]
-        read = time.process_time()
-        options = {"features": row.features, "past": PAST, "future": FUTURE}
-        RFFPSR(**options, iterations=20, folds=1).fit(trajectories)
-        return {"learning": time.process_time() - read, "ticks": float(sum(map(len, trajectories)))}
-
-    return job
-
-
-def _write_bag(path: Path, run: Run) -> None:
-    kind = "std_msgs/msg/Float64"
-    with BagWriter(path) as bag:
-        bag.add_topic("/o", kind)
-        bag.add_topic("/a", kind)
-        for tick, (seen, acted) in enumerate(zip(*run, strict=True)):
-            now = 1_000_000_000 + tick * 10_000_000
-            bag.write("/a", now - 1_000_000, bag.message(kind, data=float(acted[0])))
-            bag.write("/o", now, bag.message(kind, data=float(seen[0])))
-
-
-JOBS: Mapping[str, Callable[[Row], Callable[[], Figures]]] = {
-    "learn": learn,
-    "textbook": textbook,
-    "stream": stream,
+OCTAVE: Mapping[str, str] = {
+    LEARN: "30.2 s, 1075 MB",
+    AUTHORS: f"15.0 s (validation {AUTHORS_VALIDATION})",
 }
+"""The authors' own programs under Octave: shared/reference/README.md."""
 
-
-def run_job(row: Row) -> None:
-    """Do one job and print what it took as JSON."""
-    job = JOBS[row.job](row)
-    began = time.process_time()
-    figures = job()
-    figures["seconds"] = time.process_time() - began
-    figures["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps(figures))
-
-
-def machine() -> Figures:
-    """Return matrix products (GFlop/s, single and double) and memory copies (GB/s)."""
-    figures = {}
-    for name, kind in (("single", np.float32), ("double", np.float64)):
-        square = np.ones((1500, 1500), kind)
-        square @ square
-        began = time.process_time()
-        for _ in range(3):
-            square @ square
-        figures[f"{name} GFlop/s"] = 3 * 2 * 1500**3 / (time.process_time() - began) / 1e9
-    block = np.ones(2**24)
-    began = time.process_time()
-    for _ in range(5):
-        block.copy()
-    figures["copy GB/s"] = 5 * block.nbytes / (time.process_time() - began) / 1e9
-    return figures
+STEP = "step and epoch"
 
 
 def measure(row: Row) -> Figures:
     """Return the figures of a row, run in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.speed", "--job", json.dumps(row)]
     alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=alone)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=alone)
     figures: Figures = json.loads(done.stdout.splitlines()[-1])
     return figures
 
@@ -206,40 +77,97 @@ def step_figures() -> Figures:
     return figures
 
 
-def show(name: str, row: Row, figures: Figures, old: Figures | None) -> None:
-    """Print one row."""
-    line = f"{name:<46}{figures['seconds']:9.2f} s{figures['peak']:8.0f} MB"
-    if row.authors_seconds is not None:
-        line += f"   authors {row.authors_seconds:.1f} s, {row.authors_peak:.0f} MB"
-    if old is not None:
-        line += f"   x {figures['seconds'] / old['seconds']:.2f} of before"
-    print(line, flush=True)
+def reference(name: str, results: Mapping[str, Figures]) -> tuple[float, str] | None:
+    """Return the seconds that a row is compared with, and what takes them."""
+    figures, row = results[name], ROWS[name]
+    if name == LEARN:
+        return results[TEXTBOOK]["seconds"], "textbook"
+    if name in (SHORT, LONG):
+        sized = row._replace(windows=int(figures["windows"]))
+        seconds = products(sized) / results["machine"]["single GFlop/s"] / 1e9
+        return seconds, "products of the feature maps"
+    if name == STREAM:
+        return figures["decoding all messages"], "rosbags alone, decoding"
+    return None
+
+
+def table(results: Mapping[str, Figures], before: Mapping[str, Figures]) -> str:
+    """Return the rows as Markdown."""
+    heading = ["what", "CPU s", "times", "reference", "peak MB", "told MB", "took MB", "authors"]
+    heading += ["of before"] if before else []
+    lines = []
+    for name in ROWS:
+        if name not in results:
+            continue
+        figures, compared = results[name], reference(name, results)
+        told = number(figures["told"]) if "told" in figures else ""
+        line = [name, number(figures["seconds"])]
+        line += [number(figures["seconds"] / compared[0]), compared[1]] if compared else ["", ""]
+        line += [number(figures["peak"]), told, number(figures["peak"] - figures["before"])]
+        line.append(OCTAVE.get(name, ""))
+        if before:
+            known = before.get(name)
+            line.append(number(figures["seconds"] / known["seconds"]) if known else "")
+        lines.append(line)
+    return markdown(heading, lines)
+
+
+def notes(results: Mapping[str, Figures]) -> str:
+    """Return what stands beside the table: the machine, growth, parts of rows."""
+    speeds = [(name, value) for name, value in results["machine"].items() if name.endswith("/s")]
+    lines = [", ".join(f"{number(value)} {name}" for name, value in speeds)]
+    if LONG in results and SHORT in results:
+        short, long = results[SHORT], results[LONG]
+        decades = np.log10(long["windows"] / short["windows"])
+        exponent = np.log10(long["seconds"] / short["seconds"]) / decades
+        lines.append(f"time grows with the number of windows to the power of {exponent:.2f}")
+    if STREAM in results:
+        parts = results[STREAM]
+        lines.append(
+            f"{parts['ticks']:.0f} ticks of {BAGS} bags: {parts['reading']:.0f} s to read,"
+            f" {parts['learning']:.0f} s to learn from"
+        )
+    if AUTHORS in results:
+        parts = results[AUTHORS]
+        lines.append(
+            f"error reached: validation {parts['validation']:.3f}, test {parts['test']:.3f}"
+        )
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print every row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the largest rows")
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--json", type=Path, help="write the figures here, row by row")
     parser.add_argument("--compare", type=Path, help="figures of an earlier run")
+    parser.add_argument("--show", type=Path, help="print the figures of an earlier run")
+    parser.add_argument("--rows", nargs="*", choices=sorted({row.job for row in ROWS.values()}))
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.job:
-        run_job(Row(*json.loads(options.job)))
+        print(json.dumps(do_job(Row(*json.loads(options.job)))))
         return
     before = json.loads(options.compare.read_text()) if options.compare else {}
-    results: dict[str, Figures] = {"machine": machine()}
-    print(", ".join(f"{value:.1f} {name}" for name, value in results["machine"].items()))
+    results = json.loads(options.show.read_text()) if options.show else {}
+    if not options.show:
+        results["machine"] = measure(Row("machine"))
     for name, row in ROWS.items():
-        smaller = row._replace(windows=row.windows // 100) if options.quick else row
-        results[name] = measure(smaller)
-        show(name, row, results[name], before.get(name))
-    small, large = (results[f"two stages, {n} windows, D = 100"] for n in ("100 000", "1 000 000"))
-    print(f"exponent of time: {np.log10(large['seconds'] / small['seconds']):.3f}")
-    if not options.quick:
-        results["step and epoch"] = step_figures()
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        if options.show or (options.rows and row.job not in options.rows):
+            continue
+        sized = row._replace(windows=row.windows // 100) if options.quick else row
+        print(name, file=sys.stderr, flush=True)
+        results[name] = {**measure(sized), "windows": sized.windows}
+        _write(results, options.json)
+    if not (options.show or options.quick or options.rows):
+        results[STEP] = step_figures()
+        _write(results, options.json)
+    print(table(results, before), notes(results), sep="\n\n")
+
+
+def _write(results: Mapping[str, Figures], file: Path | None) -> None:
+    if file:
+        file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

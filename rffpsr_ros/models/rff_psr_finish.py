@@ -15,6 +15,8 @@ from rffpsr_ros.learning.stages.base import tick_windows
 from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
 from rffpsr_ros.learning.windows.arrays import Array, khatri_rao
 from rffpsr_ros.learning.windows.moments import Regression
+from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.windows import CHUNK
 from rffpsr_ros.models.guards import Guards, learn_guards
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
@@ -41,13 +43,21 @@ def follow(recordings: Recordings, frame: Frame, weights: Weights) -> Followed:
     for run, seen, state, action in zip(
         recordings.filled, recordings.seen, states, actions, strict=True
     ):
-        windows = tick_windows(run, frame.past, np.arange(len(run.actions)))
-        joined = khatri_rao(state, action)
-        predicted = predict_observation(
-            weights, frame, joined, windows.observations, windows.actions
-        ).value
+        predicted = _predictions(run, frame, weights, state, action)
         errors.append(np.where(seen, predicted - run.observations, np.nan))
     return Followed(states, actions, observations, errors)
+
+
+def _predictions(run: Run, frame: Frame, weights: Weights, states: Array, action: Array) -> Array:
+    """Return the expected observations (T, d_o) of a run, some ticks at a time."""
+    parts = []
+    for start in range(0, len(states), CHUNK):
+        ticks = np.arange(start, min(start + CHUNK, len(states)))
+        windows = tick_windows(run, frame.past, ticks)
+        joined = khatri_rao(states[ticks], action[ticks])
+        seen, acted = windows.observations, windows.actions
+        parts.append(predict_observation(weights, frame, joined, seen, acted).value)
+    return np.concatenate(parts)
 
 
 def finish(
@@ -80,8 +90,10 @@ def _expected_features(followed: Followed, seen: Sequence[Array], ridge: float) 
     joint = followed.states[0].shape[1] * followed.actions[0].shape[1]
     regression = Regression.zeros(followed.observations[0].shape[1], joint)
     for states, actions, observations, whole in zip(*followed[:3], seen, strict=True):
-        complete = whole.all(1)
-        regression.add(khatri_rao(states, actions)[complete], observations[complete])
+        complete = np.flatnonzero(whole.all(1))
+        for start in range(0, len(complete), CHUNK):
+            ticks = complete[start : start + CHUNK]
+            regression.add(khatri_rao(states[ticks], actions[ticks]), observations[ticks])
     return regression.solve(ridge).T
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -107,7 +108,8 @@ class FeatureMap(NamedTuple):
     def __call__(self, points: Array) -> Array:
         """Return features (..., r) of points (..., d)."""
         # Few points at a time: their waves, a hundred times as many numbers, stay in the cache.
-        together = max(MEANWHILE // max(len(self.frequencies), 1), 1)
+        waves = len(self.frequencies) * math.prod(points.shape[1:-1])
+        together = max(MEANWHILE // max(waves, 1), 1)
         if points.ndim > 1 and len(points) > together:
             parts = [self(points[i : i + together]) for i in range(0, len(points), together)]
             return np.concatenate(parts)

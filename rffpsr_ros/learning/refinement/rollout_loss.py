@@ -41,9 +41,12 @@ class Rollout(NamedTuple):
 
 
 def filter_segments(
-    weights: Weights, frame: Frame, segments: Segments
+    weights: Weights, frame: Frame, segments: Segments, keep: bool = True
 ) -> tuple[Array, list[StepCache]]:
-    """Return the states (L, S, p) before each tick, and every step's cache."""
+    """Return the states (L, S, p) before each tick, and every step's cache, if they are kept.
+
+    They are for gradients, and take far more memory than the states.
+    """
     state = np.repeat(weights.initial[None], len(segments.observations), axis=0)
     states, caches = [state], []
     for t in range(segments.target.shape[1] - 1):
@@ -51,7 +54,8 @@ def filter_segments(
         observation = segments.observation_features[:, t]
         state, cache = filter_step(weights, frame.conditioning, joined, observation)
         states.append(state)
-        caches.append(cache)
+        if keep:
+            caches.append(cache)
     return np.stack(states), caches
 
 
@@ -62,8 +66,12 @@ def roll_out(
     states: Array,
     origins: Origins,
     horizon: int,
+    keep: bool = True,
 ) -> tuple[Array, Rollout]:
-    """Return predictions (B, H, d_o) from the states at the origins, and what led to them."""
+    """Return predictions (B, H, d_o) from the states at the origins, and what led to them.
+
+    The steps are for gradients; they are kept or not.
+    """
     past, rows = frame.past, origins.segment[:, None]
     window = origins.tick[:, None] + np.arange(past + horizon)
     actions = segments.actions[rows, window]
@@ -83,7 +91,8 @@ def roll_out(
         if h < horizon - 1:
             features, raw = frame.observation.with_pullback(prediction.value)
             state, cache = filter_step(weights, frame.conditioning, joined, features)
-        steps.append(RolloutStep(joined, action, prediction, raw, cache))
+        if keep:
+            steps.append(RolloutStep(joined, action, prediction, raw, cache))
     return observations[:, past:], Rollout(observations, steps)
 
 
@@ -157,8 +166,8 @@ def rollout_errors(
     weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
 ) -> Array:
     """Return squared errors (B, H, d_o), standardised; NaN where there is no target."""
-    states, _ = filter_segments(weights, frame, segments)
-    predicted, _ = roll_out(weights, frame, segments, states, origins, horizon)
+    states, _ = filter_segments(weights, frame, segments, keep=False)
+    predicted, _ = roll_out(weights, frame, segments, states, origins, horizon, keep=False)
     targets, counts = _targets(frame, segments, origins, horizon)
     return np.where(counts, (predicted - targets) ** 2, np.nan)
 

@@ -68,7 +68,7 @@ def fit_head(
     weights: Weights, frame: Frame, segments: Segments, targets: WindowTargets, ridge: float
 ) -> Array:
     """Return the k-step head by ridge regression on filtered states."""
-    states, _ = filter_segments(weights, frame, segments)
+    states, _ = filter_segments(weights, frame, segments, keep=False)
     chosen = targets.complete.ravel()
     actions = targets.actions.reshape(len(chosen), -1)[chosen]
     outputs = targets.observations.reshape(len(chosen), -1)[chosen]

@@ -27,7 +27,10 @@ def learning_memory(options: TwoStageOptions, columns: int, ticks: int) -> int:
     excerpt = min(ticks, EXCERPT) * DOUBLE
     # As recorded, filled, standardised, what was seen, in segments; and features and states.
     kept = excerpt * (6 * columns + 1)
-    followed = excerpt * 4 * (options.observation_rank + options.action_rank + options.state_rank)
+    features = options.observation_rank + options.action_rank
+    followed = 4 * (features + options.state_rank) + 2 * (features + columns)
+    # Beside features and states: segments, and histories from which beliefs are regressed.
+    followed = excerpt * (followed + 3 * options.past * columns)
     return shared + kept + max(_projecting(options), _passing(options, columns, ticks), followed)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rffpsr_ros.learning.features import fourier_features
 from rffpsr_ros.learning.features.fourier_features import (
     FeatureMap,
     draw_frequencies,
@@ -83,3 +84,21 @@ def test_the_median_trick_looks_at_a_sample_of_many_points() -> None:
     # The distance of two standard normal points in the plane has median 2 sqrt(ln 2).
     found = median_distance(many, np.random.default_rng(0))
     assert found == pytest.approx(2 * np.sqrt(np.log(2)), rel=0.05)
+
+
+def test_stretches_of_points_are_worked_on_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(0)
+    features = FeatureMap(generator.normal(size=(50, 2)), generator.normal(size=(100, 3)))
+    stretches = generator.normal(size=(40, 30, 2))
+    whole, largest = features(stretches), 0
+    waves = fourier_features._waves
+
+    def watched(points: Array, frequencies: Array) -> Array:
+        nonlocal largest
+        largest = max(largest, points.size // 2 * len(frequencies))
+        return waves(points, frequencies)
+
+    monkeypatch.setattr(fourier_features, "_waves", watched)
+    monkeypatch.setattr(fourier_features, "MEANWHILE", 6000)
+    np.testing.assert_allclose(features(stretches), whole, atol=1e-12)
+    assert 0 < largest <= 6000
