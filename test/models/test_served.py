@@ -14,7 +14,7 @@ from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.filtering.filter_step import filter_step
 from rffpsr_ros.learning.filtering.predictor import predict_observation
 from rffpsr_ros.learning.windows.arrays import Array, khatri_rao
-from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.rff_psr import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from test.models.test_rff_psr import QUICK, two_channel_runs
 
@@ -123,13 +123,32 @@ def test_events_are_those_of_numpy(model: RFFPSRModel, run: Trajectory) -> None:
     np.testing.assert_array_equal(counted[0], counted[1])
 
 
-def test_plans_side_by_side_are_plans_one_by_one(model: RFFPSRModel, run: Trajectory) -> None:
-    plans = np.stack([run.actions[t : t + HORIZON] for t in range(5)])
-    for served in (model.served(compiled=False), model.served()):
-        state = served.update(served.initial_state(), run.actions[0], run.observations[0])
-        together = served.predict(state, plans)
-        for plan, forecast in zip(plans, together, strict=True):
-            np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-6)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_plans_side_by_side_are_plans_one_by_one(
+    model: RFFPSRModel, run: Trajectory, compiled: bool
+) -> None:
+    plans = np.stack([run.actions[t : t + HORIZON] for t in range(20)])
+    plans[3:6] = plans[3, 0]  # held
+    served = model.served(compiled)
+    state = served.update(served.initial_state(), run.actions[0], run.observations[0])
+    together = served.predict(state, plans)
+    for plan, forecast in zip(plans, together, strict=True):
+        np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_states_side_by_side_each_have_their_forecast(
+    model: RFFPSRModel, run: Trajectory, compiled: bool
+) -> None:
+    served = model.served(compiled)
+    states = [served.initial_state()]
+    for action, observation in zip(run.actions[:20], run.observations[:20], strict=True):
+        states.append(served.update(states[-1], action, observation))
+    side_by_side = RFFPSRState(*(np.stack(part) for part in zip(*states, strict=True)))
+    plan = run.actions[20 : 20 + HORIZON]
+    together = served.predict(side_by_side, np.stack([plan] * len(states)))
+    for state, forecast in zip(states, together, strict=True):
+        np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-5)
 
 
 def test_without_numba_a_model_is_served_by_numpy(
