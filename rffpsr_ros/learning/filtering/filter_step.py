@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rffpsr_ros.learning.windows.arrays import Array, khatri_rao, pack_gradient, unpack
+from rffpsr_ros.learning.windows.batched_inverse import inverse_of_positive
 
 
 class StateTensors(Protocol):
@@ -82,7 +83,7 @@ def filter_step(
     covariance = unpack(joined @ tensors.covariance, size)
     squared = covariance @ covariance
     squared[:, np.arange(size), np.arange(size)] += conditioning.regularisation
-    inverse = np.linalg.inv(squared)
+    inverse = inverse_of_positive(squared)
     weighted = observation[:, None, :] @ covariance
     conditioner = (weighted @ inverse)[:, 0, :]
     extended = (joined @ tensors.extended).reshape(len(joined), -1, size)

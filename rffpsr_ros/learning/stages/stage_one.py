@@ -12,13 +12,13 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from rffpsr_ros.learning.stages.batched_inverse import inverse_of_positive
 from rffpsr_ros.learning.windows.arrays import (
     Array,
     khatri_rao,
     symmetric_products,
     unpack_symmetric,
 )
+from rffpsr_ros.learning.windows.batched_inverse import inverse_of_positive
 from rffpsr_ros.learning.windows.moments import Moment, Regression
 
 ConditioningForm = Literal["squared", "plain"]

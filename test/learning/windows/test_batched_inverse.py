@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffpsr_ros.learning.stages.batched_inverse import inverse_of_positive
+from rffpsr_ros.learning.windows.batched_inverse import inverse_of_positive
 from rffpsr_ros.learning.windows.moments import Regression
 
 

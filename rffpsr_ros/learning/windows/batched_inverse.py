@@ -15,6 +15,9 @@ from rffpsr_ros.learning.windows.arrays import Array
 LEAF = 8
 """Rows up to which sweeps are cheaper than products of halves."""
 
+FEW = 32
+"""So few matrices go to LAPACK one by one."""
+
 TOGETHER = 256
 """Matrices swept together: what they need stays in the cache."""
 
@@ -22,6 +25,8 @@ TOGETHER = 256
 def inverse_of_positive(matrices: Array) -> Array:
     """Return the inverses (N, n, n) of symmetric positive definite matrices (N, n, n)."""
     size = matrices.shape[-1]
+    if len(matrices) < FEW:
+        return np.linalg.inv(matrices)
     if size <= LEAF:
         return _swept(matrices)
     half = size // 2
