@@ -47,7 +47,8 @@ class FoldLearner:
             start = replace(options, refine_from="both")
             if start not in self._beginnings:
                 self._beginnings[start] = begin(laid, options, self._progress)
-            learned = refine(laid, self._beginnings[start], options, self._progress)
+            # Other ways take the place of more careful tries of the same one.
+            learned = refine(laid, self._beginnings[start], options, self._progress, tries=1)
 
         def finish() -> RFFPSRModel:
             with one_blas_thread():

@@ -108,14 +108,22 @@ def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) ->
 
 
 def refine(
-    groundwork: Groundwork, beginning: Beginning, options: RFFPSROptions, progress: Progress
+    groundwork: Groundwork,
+    beginning: Beginning,
+    options: RFFPSROptions,
+    progress: Progress,
+    tries: int = RefinementOptions.tries,
 ) -> Learned:
-    """Return the weights refined in the form that the options ask for."""
+    """Return the weights refined in the form that the options ask for.
+
+    A try of refinement that finds nothing better is followed by more careful ones, ``tries`` in
+    all.
+    """
     prepared, stages, frame = groundwork.prepared, groundwork.stages, beginning.frame
     weights, notes = beginning.starts[-1].weights, beginning.notes
     if options.refinement == "rollout":
         generator = copy.deepcopy(beginning.generator)
-        refined = _refine_in_stages(prepared, beginning.starts, options, generator, progress)
+        refined = _refine_in_stages(prepared, beginning.starts, options, generator, progress, tries)
         weights, notes = refined.weights, refined.notes() | notes
     if options.forecast != "window":
         return Learned(frame, weights, None, notes)
@@ -141,6 +149,7 @@ def _refine_in_stages(
     options: RFFPSROptions,
     generator: np.random.Generator,
     progress: Progress,
+    tries: int,
 ) -> Refined:
     """Refine by rolling out; a horizon longer than ``future`` after that one, and more gently.
 
@@ -158,6 +167,7 @@ def _refine_in_stages(
         min(horizon, options.future),
         options.iterations,
         options.learning_rate,
+        tries=tries,
         stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),
     )
     if gentle:
