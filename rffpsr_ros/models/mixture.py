@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.learning.windows.saturation import Bounds
 from rffpsr_ros.models.guards import Events
 from rffpsr_ros.models.predictive_model import (
     Array,
@@ -55,6 +56,8 @@ class MixtureModel(PredictiveModel[MixtureState]):
     trust
         A nonlinear model that is fed its own forecasts can run away where it has never been;
         then a linear one replaces it. None: no limits.
+    bounds
+        Between what forecasts are held, where recordings show such bounds.
     """
 
     kind: ClassVar[str] = "mixture"
@@ -66,6 +69,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         members: Sequence[PredictiveModel[Any]],
         weights: Array,
         trust: Trust | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         """Take the members and their weights."""
         self.signature = signature
@@ -73,6 +77,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         self.members = tuple(members)
         self.weights = weights
         self.trust = trust
+        self.bounds = bounds
         self._blends: dict[int, tuple[list[int], Array]] = {}
 
     @property
@@ -109,7 +114,8 @@ class MixtureModel(PredictiveModel[MixtureState]):
             forecasts = self.trust(forecasts, forecasts[places.index(self.trust.fallback)])
         if actions.ndim > 2 or forecasts.ndim > 3:
             weights = weights[:, None]
-        return np.asarray((weights * forecasts).sum(axis=0))
+        blended: Array = (weights * forecasts).sum(axis=0)
+        return blended if self.bounds is None else self.bounds(blended)
 
     def _blend_of(self, horizon: int) -> tuple[list[int], Array]:
         """Return the places of the members that are needed, and their weights (n, H, d_o)."""
@@ -148,6 +154,8 @@ class MixtureModel(PredictiveModel[MixtureState]):
         if self.trust is not None:
             arrays |= {"trust_low": self.trust.low, "trust_high": self.trust.high}
             fallback = self.trust.fallback
+        if self.bounds is not None:
+            arrays |= {"bounds_low": self.bounds.low, "bounds_high": self.bounds.high}
         for place, member in enumerate(self.members):
             header, own = member.to_arrays()
             headers.append({"kind": member.kind, "model": header})
@@ -178,7 +186,10 @@ class MixtureModel(PredictiveModel[MixtureState]):
         trust = None
         if header["fallback"] is not None:
             trust = Trust(arrays["trust_low"], arrays["trust_high"], int(header["fallback"]))
-        return cls(signature, record, members, arrays["weights"], trust)
+        bounds = None
+        if "bounds_low" in arrays:
+            bounds = Bounds(arrays["bounds_low"], arrays["bounds_high"])
+        return cls(signature, record, members, arrays["weights"], trust, bounds)
 
 
 def _prefix(place: int) -> str:

@@ -10,24 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.refinement.blending import blend_weights, error_products
-from rffpsr_ros.learning.refinement.scores import robust_score
 from rffpsr_ros.learning.stages.preparation import check_survey
 from rffpsr_ros.learning.windows.folds import Fold, folds
 from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.learning.windows.saturation import learned_bounds
 from rffpsr_ros.learning.windows.survey import survey
 from rffpsr_ros.models.bands import conformal_bands
+from rffpsr_ros.models.candidates import Candidate, best_shares, blended, score
+from rffpsr_ros.models.far_horizons import FarHorizons, far_horizons
 from rffpsr_ros.models.fold_learner import Attempt, FoldLearner
-from rffpsr_ros.models.held_out_errors import held_out_errors, held_out_targets, judged_blocks
+from rffpsr_ros.models.held_out_errors import (
+    JUDGED_TICKS,
+    held_out_errors,
+    held_out_targets,
+    judged_blocks,
+)
 from rffpsr_ros.models.mixture import MixtureModel, Trust
 from rffpsr_ros.models.mixture_trials import models_on_folds
-from rffpsr_ros.models.plain_contestants import Contestant, plain_contestants
+from rffpsr_ros.models.output_error import OutputError
+from rffpsr_ros.models.plain_contestants import plain_contestants
 from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.rff_psr_groundwork import needed_windows
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
@@ -42,17 +49,6 @@ ROUNDS = 4
 TRUSTED = 0.5
 """How far beyond the range of the recordings forecasts are believed, as a fraction of it."""
 
-LEAST_SHARE = 0.02
-"""A member that nowhere has a larger share is left out: it would cost more than it gives."""
-
-
-class Candidate(NamedTuple):
-    """Models of one kind that share a weight, and their errors on parts they have not seen."""
-
-    name: str
-    members: Sequence[PredictiveModel[Any]]
-    errors: Sequence[Array]  # a group each (n, H, d_o)
-
 
 def cross_validation_folds(
     trajectories: Sequence[Trajectory], options: RFFPSROptions
@@ -63,7 +59,7 @@ def cross_validation_folds(
     check_survey(survey(trajectories, past, future), trajectories[0], past, future, 0)
     count = options.models(sum(map(len, trajectories)))
     try:
-        parts = folds(trajectories, count, shortest, WHOLE_FROM, ROUNDS)
+        parts = folds(trajectories, count, shortest, WHOLE_FROM, ROUNDS, JUDGED_TICKS)
         for part in parts:
             learn_from, judge_by = (survey(t, past, future) for t in part)
             check_survey(learn_from, trajectories[0], past, future, needed_windows(options))
@@ -104,36 +100,33 @@ def fit_mixture(
         for model, blocks in zip(learned, judged, strict=True)
         for errors in held_out_errors(model, blocks, options.past, horizon)
     ]
-    candidates = [Candidate("rff_psr", learned, own)]
+    candidates = [Candidate("rff_psr", learned, learned, own)]
     progress("plain models", 0.0)
     for name, contestant in plain_contestants(options, trajectories).items():
-        errors = _contestant_errors(contestant, parts, judged, options.past, horizon)
-        if errors:
-            candidates.append(Candidate(name, [contestant.model], errors))
+        try:
+            by_fold = [contestant.again(part.train) for part in parts]
+        except InputError:  # One part's recordings do not suffice for it.
+            continue
+        errors = [
+            missed
+            for model, blocks in zip(by_fold, judged, strict=True)
+            for missed in held_out_errors(model, blocks, options.past, horizon)
+        ]
+        candidates.append(Candidate(name, [contestant.model], by_fold, errors))
     came = [
         rows for blocks in judged for _, rows in held_out_targets(blocks, options.past, horizon)
     ]
     candidates, trust = _trusted(candidates, came, trajectories)
-    model = _blend(candidates, chosen, trajectories, tried, trust)
+    far = None
+    if options.base_past and options.direct_features:
+        progress("long forecasts", 0.0)
+        learner = OutputError(seed=options.seed)
+        far = far_horizons(
+            candidates, trust, parts, judged, trajectories, options.past, horizon, learner
+        )
+    model = _blend(candidates, chosen, trajectories, tried, trust, far)
     model.record = replace(model.record, notes=notes + model.record.notes)
     return model
-
-
-def _contestant_errors(
-    contestant: Contestant,
-    parts: Sequence[Fold],
-    judged: Sequence[Sequence[Trajectory]],
-    past: int,
-    horizon: int,
-) -> list[Array]:
-    """Return the errors on parts held out; none if one part's recordings do not suffice for it."""
-    errors = []
-    try:
-        for part, blocks in zip(parts, judged, strict=True):
-            errors += held_out_errors(contestant.again(part.train), blocks, past, horizon)
-    except InputError:
-        return []
-    return errors
 
 
 def _trusted(
@@ -148,7 +141,7 @@ def _trusted(
     rows = np.concatenate([trajectory.observations for trajectory in trajectories])
     low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
     deviation = np.nanstd(rows, axis=0)
-    scores = [_score(candidate.errors, deviation) for candidate in candidates[1:]]
+    scores = [score(candidate.errors, deviation) for candidate in candidates[1:]]
     fallback = 1 + int(np.argmin(scores))
     span = TRUSTED * (high - low)
     trust = Trust(low - span, high + span, fallback)
@@ -170,17 +163,22 @@ def _blend(
     trajectories: Sequence[Trajectory],
     tried_ways: Mapping[str, float],
     trust: Trust | None,
+    far: FarHorizons | None,
 ) -> MixtureModel:
     """Return the mixture of the candidates, weighed by their errors."""
     deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
-    groups = zip(*(candidate.errors for candidate in candidates), strict=True)
-    together = [np.stack(group, axis=-1) for group in groups]
-    shares = _best_shares(together, deviation)
-    blended = _blended(together, shares)
+    errors = [candidate.errors for candidate in candidates]
+    shares = best_shares(errors, deviation)
+    missed = blended(errors, shares)
+    everywhere, taking_part = shares, list(candidates)
+    if far is not None:
+        taking_part.append(far.candidate)
+        none = np.zeros((*shares.shape[:2], 1))
+        everywhere = np.concatenate([np.concatenate([shares, none], axis=2), far.shares])
     members: list[PredictiveModel[Any]] = []
     weights = []
     for place, (candidate, share) in enumerate(
-        zip(candidates, np.moveaxis(shares, -1, 0), strict=True)
+        zip(taking_part, np.moveaxis(everywhere, -1, 0), strict=True)
     ):
         speaks = trust is not None and trust.fallback == place
         if speaks and trust is not None:
@@ -188,12 +186,12 @@ def _blend(
         if share.any() or speaks:
             members += candidate.members
             weights += [share / len(candidate.members)] * len(candidate.members)
-    tried = {c.name: c.errors for c in candidates} | {"mixture": blended}
+    tried = {c.name: c.errors for c in candidates} | {"mixture": missed}
     metrics = {
         "cross_validation": {
             name: {
                 "mse": _mean_squares(errors).sum(axis=1).tolist(),
-                "score": _score(errors, deviation),
+                "score": score(errors, deviation),
             }
             for name, errors in tried.items()
         },
@@ -202,43 +200,24 @@ def _blend(
             candidate.name: shares[..., place].mean(axis=1).tolist()
             for place, candidate in enumerate(candidates)
         },
-        "validation_mse": _mean_squares(blended).sum(axis=1).tolist(),
-        "validation_mse_by_observation": _mean_squares(blended).tolist(),
+        "validation_mse": _mean_squares(missed).sum(axis=1).tolist(),
+        "validation_mse_by_observation": _mean_squares(missed).tolist(),
+        "far": {} if far is None else dict(far.scores),
         "members": [dict(member.record.metrics) for member in candidates[0].members],
     }
-    record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics))
+    record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics, far))
     signature = training_signature(trajectories)
-    model = MixtureModel(signature, record, members, np.stack(weights, -1), trust)
-    model.bands = conformal_bands(np.concatenate(blended))
+    bounds = learned_bounds([trajectory.observations for trajectory in trajectories])
+    model = MixtureModel(signature, record, members, np.stack(weights, -1), trust, bounds)
+    model.bands = conformal_bands(np.concatenate(missed))
     return model
 
 
-def _best_shares(together: Sequence[Array], deviation: Array) -> Array:
-    """Return the shares (H, d_o, C) of the candidates that together have the best score.
-
-    Shares minimise a mean over blocks, which a few odd blocks can decide; the score does not fall
-    for that. So candidates are left out one by one while this does no harm to the score.
-    """
-    products = error_products(together)
-
-    def tried(kept: Sequence[int]) -> tuple[float, Array]:
-        shares = np.zeros(products.shape[:-1])
-        shares[..., kept] = blend_weights(products[..., kept, :][..., kept])
-        shares = _without_idlers(shares)
-        return _score(_blended(together, shares), deviation), shares
-
-    everyone = list(range(products.shape[-1]))
-    found = [tried([one]) for one in everyone]
-    kept = everyone
-    while len(kept) > 1:
-        found.append(tried(kept))
-        fewer = [[one for one in kept if one != left] for left in kept]
-        kept = min(fewer, key=lambda some: tried(some)[0])
-    return min(found, key=lambda one: one[0])[1]
-
-
 def _notes(
-    candidates: Sequence[Candidate], shares: Array, metrics: Mapping[str, Any]
+    candidates: Sequence[Candidate],
+    shares: Array,
+    metrics: Mapping[str, Any],
+    far: FarHorizons | None,
 ) -> tuple[str, ...]:
     """Return in words what was chosen, and why."""
     scores = ", ".join(
@@ -258,29 +237,24 @@ def _notes(
         *_trials(metrics["tried"]),
         *candidates[0].members[0].record.notes,
         f"shares in the forecast of the next tick: {first}; at horizon {len(shares)}: {last}",
+        *_beyond(far),
     )
+
+
+def _beyond(far: FarHorizons | None) -> list[str]:
+    if far is None:
+        return []
+    shares = ", ".join(
+        f"{name} {share:.2f}"
+        for name, share in zip(far.scores, far.shares.mean(axis=(0, 1)), strict=True)
+    )
+    scores = ", ".join(f"{name} {reached:.3g}" for name, reached in far.scores.items())
+    return [f"shares beyond that: {shares}, by error in long runs: {scores}"]
 
 
 def _trials(tried: Mapping[str, float]) -> list[str]:
     scores = ", ".join(f"{way} {score:.3g}" for way, score in tried.items())
     return [f"tried on the first folds, with scores: {scores}"] if tried else []
-
-
-def _blended(together: Sequence[Array], shares: Array) -> list[Array]:
-    """Return the blend's errors, a group each (n, H, d_o), from those of candidates (..., C)."""
-    return [np.einsum("nhoc,hoc->nho", group, shares) for group in together]
-
-
-def _score(errors: Sequence[Array], deviation: Array) -> float:
-    """Return the robust score of errors, a group each (n, H, d_o), relative to the variance."""
-    relative = [np.nanmean((group / deviation) ** 2, axis=0).sum(axis=1) for group in errors]
-    return robust_score(np.stack(relative))
-
-
-def _without_idlers(shares: Array) -> Array:
-    """Return the shares (H, d_o, C) without candidates that hardly have any."""
-    kept = np.where(shares.max(axis=(0, 1)) >= LEAST_SHARE, shares, 0.0)
-    return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
 
 
 def _mean_squares(errors: Sequence[Array]) -> Array:

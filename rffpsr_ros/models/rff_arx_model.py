@@ -14,24 +14,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.windows.scaling import Scaling
-from rffpsr_ros.models.arx_model import append_rows
 from rffpsr_ros.models.predictive_model import (
     Array,
     PredictiveModel,
     Signature,
     TrainingRecord,
 )
-
-
-class RFFARXState(NamedTuple):
-    """The newest ``past`` ticks in standard units; before a first tick, what it showed."""
-
-    observations: Array
-    """(past, d_o)"""
-    actions: Array
-    """(past, d_a)"""
-    seen: Array
-    """Whether any tick was seen, ()."""
+from rffpsr_ros.models.tick_window import TickWindow
 
 
 class WindowMap(NamedTuple):
@@ -65,7 +54,7 @@ def features_of(phase: Array) -> Array:
     return features
 
 
-class RFFARXModel(PredictiveModel[RFFARXState]):
+class RFFARXModel(PredictiveModel[TickWindow]):
     """Direct multi-step forecasts from random features; beyond H steps they are fed back.
 
     Attributes
@@ -101,16 +90,12 @@ class RFFARXModel(PredictiveModel[RFFARXState]):
         self.future = len(weights)
         self.past = features.history.shape[1] // len(start)
 
-    def initial_state(self) -> RFFARXState:
+    def initial_state(self) -> TickWindow:
         """Return the state in which nothing was seen."""
         columns = len(self.observation_scaling.mean)
-        return RFFARXState(
-            np.tile(self.start[:columns], (self.past, 1)),
-            np.tile(self.start[columns:], (self.past, 1)),
-            np.zeros((), dtype=bool),
-        )
+        return TickWindow.of_start(self.start[:columns], self.start[columns:], self.past)
 
-    def update(self, state: RFFARXState, action: Array, observation: Array) -> RFFARXState:
+    def update(self, state: TickWindow, action: Array, observation: Array) -> TickWindow:
         """Return the window with the new tick; the forecast stands in for missing entries."""
         seen = self.observation_scaling.apply(observation)
         acted = self.action_scaling.apply(action)
@@ -118,19 +103,19 @@ class RFFARXModel(PredictiveModel[RFFARXState]):
         if missing.any():
             expected = self._forecast(state, acted[..., None, :])[..., 0, :]
             seen = np.where(missing, expected, seen)
-        return _after(state, seen[..., None, :], acted[..., None, :])
+        return state.after(seen[..., None, :], acted[..., None, :])
 
-    def predict(self, state: RFFARXState, actions: Array) -> Array:
+    def predict(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         planned = self.action_scaling.apply(actions)
         blocks = []
         for first in range(0, actions.shape[-2], self.future):
             plan = planned[..., first : first + self.future, :]
             blocks.append(self._forecast(state, plan))
-            state = _after(state, blocks[-1], plan)
+            state = state.after(blocks[-1], plan)
         return self.observation_scaling.invert(np.concatenate(blocks, axis=-2))
 
-    def _forecast(self, state: RFFARXState, plan: Array) -> Array:
+    def _forecast(self, state: TickWindow, plan: Array) -> Array:
         """Return the forecast (..., steps, d_o) of at most H steps, all in standard units."""
         batch = np.broadcast_shapes(state.observations.shape[:-2], plan.shape[:-2])
         parts = (state.observations, state.actions)
@@ -184,11 +169,3 @@ class RFFARXModel(PredictiveModel[RFFARXState]):
             Scaling(*arrays["observation_scaling"]),
             Scaling(*arrays["action_scaling"]),
         )
-
-
-def _after(state: RFFARXState, observations: Array, actions: Array) -> RFFARXState:
-    """Return the state after more ticks, (n, d_o) and (n, d_a); the first fills all before it."""
-    first = ~state.seen[..., None, None]
-    seen = append_rows(np.where(first, observations[..., :1, :], state.observations), observations)
-    acted = append_rows(np.where(first, actions[..., :1, :], state.actions), actions)
-    return RFFARXState(seen, acted, np.ones(seen.shape[:-2], dtype=bool))

@@ -38,6 +38,7 @@ from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
 from rffpsr_ros.learning.stages.two_stage import TwoStageResult
 from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.learning.windows.saturation import learned_bounds
 from rffpsr_ros.learning.windows.scaling import Run
 from rffpsr_ros.models.rff_psr_finish import finish
 from rffpsr_ros.models.rff_psr_groundwork import Groundwork
@@ -99,6 +100,10 @@ def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) ->
         Conditioning(options.regularisation, longest),
         prepared.train.start(),
     )
+    if options.forecast == "rollout":
+        # What a sensor can show is the same in all recordings: those held out tell of it too.
+        together = [*prepared.train.recorded, *prepared.validation.recorded]
+        frame = frame._replace(bounds=learned_bounds([run.observations for run in together]))
     notes: dict[str, Any] = {}
     if options.refinement == "window":
         dynamics, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)

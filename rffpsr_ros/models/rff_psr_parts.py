@@ -12,6 +12,7 @@ from rffpsr_ros.learning.filtering.filter_step import Conditioning
 from rffpsr_ros.learning.filtering.history import HistoryRegression
 from rffpsr_ros.learning.filtering.predictor import Frame, Limits, Start, Weights
 from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.saturation import Bounds
 from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.guards import Guards
 
@@ -79,6 +80,8 @@ def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
     }
     if frame.limits is not None:
         arrays |= {f"limits_{name}": part for name, part in frame.limits._asdict().items()}
+    if frame.bounds is not None:
+        arrays |= {f"bounds_{name}": part for name, part in frame.bounds._asdict().items()}
     maps: dict[str, Features | None] = {
         "observation": frame.observation,
         "action": frame.action,
@@ -113,6 +116,7 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
         Conditioning(float(header["regularisation"]), float("inf") if cap is None else cap),
         Start(arrays["start_observation"], arrays["start_action"]),
         Limits(*(arrays[f"limits_{name}"] for name in Limits._fields)) if limited else None,
+        Bounds(arrays["bounds_low"], arrays["bounds_high"]) if "bounds_low" in arrays else None,
     )
     head = None
     if header["window"] is not None:

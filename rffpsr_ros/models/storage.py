@@ -39,6 +39,7 @@ KINDS: Mapping[str, str] = {
     "hse_psr": "rffpsr_ros.models.hse_psr:HSEPSRModel",
     "io_hmm": "rffpsr_ros.models.io_hmm:IOHMMModel",
     "kalman": "rffpsr_ros.models.kalman:KalmanModel",
+    "output_error": "rffpsr_ros.models.output_error_model:OutputErrorModel",
     "rff_arx": "rffpsr_ros.models.rff_arx_model:RFFARXModel",
     "linear_arx": "rffpsr_ros.models.arx_model:LinearARXModel",
     "last_observation": "rffpsr_ros.models.last_observation:LastObservationModel",

@@ -70,14 +70,27 @@ def followed(model: RFFPSRModel, run: Trajectory) -> tuple[Array, Array]:
     return np.array(beliefs), np.array(forecasts)
 
 
-@pytest.fixture(scope="module", params=["every part", "no direct term", "the state alone"])
+def saturated(run: Trajectory) -> Trajectory:
+    """Return a run as sensors would show it whose scales end below the highest values."""
+    return Trajectory(np.minimum(run.observations, [0.2, 0.1]), run.actions, run.period)
+
+
+@pytest.fixture(
+    scope="module", params=["every part", "no direct term", "the state alone", "bounded"]
+)
 def model(request: pytest.FixtureRequest) -> RFFPSRModel:
     without: dict[str, dict[str, Any]] = {
         "every part": {},
         "no direct term": {"direct_features": 0},
         "the state alone": {"direct_features": 0, "base_past": 0, "regularisation": 1e-2},
+        "bounded": {},
     }
-    return RFFPSR(**{**QUICK, **without[request.param]}).fit_one(two_channel_runs())
+    runs = two_channel_runs()
+    if request.param == "bounded":
+        runs = [saturated(run) for run in runs]
+    model = RFFPSR(**{**QUICK, **without[request.param]}).fit_one(runs)
+    assert (model.parts.frame.bounds is not None) == (request.param == "bounded")
+    return model
 
 
 @pytest.fixture(scope="module")

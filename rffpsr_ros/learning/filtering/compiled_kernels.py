@@ -65,6 +65,7 @@ class Predictor(NamedTuple):
     constant: Array  # (d_o,)
     innovation_weights: Array  # (d_o,)
     bounds: Array  # lambda, the cap; the squared norms between which a belief is
+    held: Array  # (2, d_o): between what expected observations are held
 
 
 @_in_place
@@ -91,8 +92,7 @@ def unpacked(packed: Array) -> Predictor:
     from_action = action + acted * action_waves
     read = from_action + actions * 2 * action_waves
     scaling = numbers + observed * based
-    constant = scaling + 4 * columns
-    bounds = constant + 2 * observed
+    constant, bounds = scaling + 4 * columns, scaling + 4 * columns + 2 * observed
     return Predictor(
         _matrix(singles, 0, window, waves),
         _matrix(singles, from_direct, observed, 2 * waves),
@@ -107,6 +107,7 @@ def unpacked(packed: Array) -> Predictor:
         packed[constant : constant + observed],
         packed[constant + observed : bounds],
         packed[bounds : bounds + 4],
+        _matrix(packed, bounds + 4, 2, observed),
     )
 
 
@@ -239,13 +240,14 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
 
 
 @_compiled
-def expect(read: Array, direct: Array, window: Array, base: Array, expected: Array) -> None:
-    """Add to the expected observations (d_o,) what the window's values (b,) tell, and the rest."""
-    for o in range(len(expected)):
-        total, row = read[o] + direct[o], base[o]
-        for i in range(len(row)):
-            total += window[i] * row[i]
-        expected[o] += total
+def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
+    """Write expected observations (d_o,): what a row's last values up to ``stop`` tell, and u."""
+    window = row[stop - own.base.shape[1] : stop]
+    for o in range(len(out)):
+        total, low, high = own.constant[o] + read[o] + direct[o], own.held[0, o], own.held[1, o]
+        for i in range(len(window)):
+            total += window[i] * own.base[o, i]
+        out[o] = low if total < low else high if total > high else total
 
 
 @_compiled
@@ -279,9 +281,8 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     seen = predictor.observation, predictor.from_observation
     evaluate(rows, len(ticks), seen[0], seen[1], limits, features)
     read_off(belief.reshape(1, -1), action, predictor.read, read)
-    expected = predictor.constant.copy()
-    window = ticks[stop - predictor.base.shape[1] : stop]
-    expect(read[0], direct[0], window, predictor.base, expected)
+    expected = np.empty(observed)
+    expect(read[0], direct[0], ticks, stop, predictor, expected)
     condition(read[0], observed, features[0], predictor.bounds, next_belief)
     error = newest[columns - observed :] - expected
     innovation = np.dot(error * error, predictor.innovation_weights)
@@ -309,7 +310,7 @@ def _roll_out_together(
     count, horizon, acted = plans.shape
     before, columns = pasts.shape[1:]
     observed = columns - acted
-    (mean, deviation), limits, base = predictor.scaling[:, acted:], predictor.limits, predictor.base
+    (mean, deviation), limits = predictor.scaling[:, acted:], predictor.limits
     rows = np.empty((count, (before + horizon) * columns))
     belief = np.empty((count, beliefs.shape[1]))
     _begin(beliefs, pasts, plans, predictor.scaling, belief, rows)
@@ -331,8 +332,7 @@ def _roll_out_together(
         read_off(belief, action, predictor.read, read)
         for n in range(count):
             expected = rows[n, stop : stop + observed]
-            expected[:] = predictor.constant
-            expect(read[n], direct[n], rows[n, stop - base.shape[1] : stop], base, expected)
+            expect(read[n], direct[n], rows[n], stop, predictor, expected)
             forecasts[n, h] = expected * deviation + mean
 
 

@@ -123,7 +123,8 @@ def packed(
     sizes = [*read.shape, *base.shape[::-1], *direct.shape]
     sizes += [observation.shape[1], len(from_observation), *action.shape, len(from_action)]
     bounds = frame.conditioning.regularisation, frame.conditioning.cap, *usual
-    doubles = base.T, mean, deviation, limits, constant, innovation_weights, bounds
+    held = frame.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
+    doubles = base.T, mean, deviation, limits, constant, innovation_weights, bounds, *held
     numbers = np.concatenate([np.ravel(part) for part in doubles])
     singles = [np.ravel(part).astype(np.float32) for part in (*itertools.chain(*maps), read)]
     singles.append(np.zeros(sum(map(len, singles)) % 2, np.float32))

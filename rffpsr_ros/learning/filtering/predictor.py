@@ -4,7 +4,8 @@
     q_{t+1} = filter(q_t, phi^a(a_t), phi^o(o_t))
 
 The last term alone is the paper's RFF-PSR; the base carries what is nearly linear or integrating,
-the direct term what a short window shows.
+the direct term what a short window shows. Where recordings show bounds, predictions are held
+within.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from rffpsr_ros.learning.features.fourier_features import Features
 from rffpsr_ros.learning.filtering.filter_step import Conditioning
 from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.saturation import Bounds
 
 
 class Weights(NamedTuple):
@@ -63,6 +65,7 @@ class Frame(NamedTuple):
     conditioning: Conditioning
     start: Start
     limits: Limits | None = None  # in use; refinement goes without
+    bounds: Bounds | None = None  # of what is predicted, standardised
 
     @property
     def past(self) -> int:
@@ -75,13 +78,14 @@ class Frame(NamedTuple):
             observation=self.observation.astype(dtype),
             action=self.action.astype(dtype),
             direct=None if self.direct is None else self.direct.astype(dtype),
+            bounds=None if self.bounds is None else self.bounds.astype(dtype),
         )
 
 
 class Prediction(NamedTuple):
     """An expected observation, and what its gradient needs."""
 
-    value: Array  # (N, d_o)
+    value: Array  # (N, d_o), within the bounds
     base: Array  # the base's input
     direct: Array  # z
     direct_raw: Array  # what z's pullback needs
@@ -98,6 +102,8 @@ def predict_observation(
     base = base_input(frame, observations, actions) if len(weights.base) else _none(observations)
     direct, raw = direct_features(frame, observations, actions)
     value = joined @ weights.prediction + base @ weights.base + direct @ weights.direct
+    if frame.bounds is not None:
+        value = frame.bounds(value)
     return Prediction(value, base, direct, raw)
 
 

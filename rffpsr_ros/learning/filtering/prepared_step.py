@@ -88,6 +88,7 @@ class PreparedStep:
         self._low, self._high = np.tile(self._limits, self.layout.reach + 1)
         self._recent, self._newest = slice(-len(self._low), None), slice(-self.layout.columns, None)
         self._window = slice(-len(self._maps.base) - observed, -observed)
+        self._bounds = frame.bounds
         self._expected = expected
         covariance = weights.covariance
         symmetric = covariance.shape[1] < size * size
@@ -188,7 +189,7 @@ class PreparedStep:
         expected: Array = window.dot(self._maps.base)
         expected += read[..., : self.layout.observed]
         expected += features[..., : self.layout.observed]
-        return expected
+        return expected if self._bounds is None else self._bounds(expected)
 
     def _condition(self, read: Array, features: Array) -> Array:
         """Return the next belief (p,), from what u read and phi^o; see `filter_step`."""

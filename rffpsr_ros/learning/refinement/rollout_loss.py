@@ -119,6 +119,8 @@ def roll_out_gradient(
                 step.observation_raw, through.observation
             )
         at_predicted = at_observations[:, past + h]
+        if frame.bounds is not None:
+            at_predicted *= frame.bounds.strictly_inside(step.prediction.value)
         total.prediction[...] += step.joined.T @ at_predicted
         total.base[...] += step.prediction.base.T @ at_predicted
         total.direct[...] += step.prediction.direct.T @ at_predicted

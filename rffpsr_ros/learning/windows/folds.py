@@ -23,6 +23,7 @@ def folds(
     shortest: int,
     whole_from: int | None = None,
     rounds: int = 1,
+    lasting: int = 1,
 ) -> list[Fold]:
     """Return ``count`` folds of whole trajectories, or of parts of a few.
 
@@ -30,7 +31,7 @@ def folds(
     same fold. Fewer are cut into ``count`` parts each, where a part has at least ``shortest``
     ticks; what lies before and after the part held out are then two trajectories, so that nothing
     spans the gap. A long trajectory is so cut up to ``rounds`` times in a row, which spreads a
-    fold over it.
+    fold over it, as long as parts keep ``lasting`` ticks.
 
     Raises
     ------
@@ -53,16 +54,22 @@ def folds(
             f" ticks to cut; there are {len(trajectories)}, the longest of"
             f" {max(map(len, trajectories), default=0)} ticks"
         )
-    return [_parts(trajectories, fold, count, shortest, rounds) for fold in range(count)]
+    return [_parts(trajectories, fold, count, shortest, rounds, lasting) for fold in range(count)]
 
 
 def _parts(
-    trajectories: Sequence[Trajectory], fold: int, count: int, shortest: int, rounds: int
+    trajectories: Sequence[Trajectory],
+    fold: int,
+    count: int,
+    shortest: int,
+    rounds: int,
+    lasting: int,
 ) -> Fold:
     """Hold out the same parts of every trajectory that is long enough."""
     train, held_out = [], []
     for trajectory in trajectories:
-        pieces = count * min(rounds, len(trajectory) // (count * shortest))
+        possible = len(trajectory) // (count * shortest)
+        pieces = count * min(rounds, possible, max(len(trajectory) // (count * lasting), 1))
         edges = [len(trajectory) * piece // max(pieces, 1) for piece in range(pieces + 1)]
         kept_from = 0
         for first, last in list(itertools.pairwise(edges))[fold::count]:

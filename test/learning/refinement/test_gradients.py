@@ -12,6 +12,7 @@ from rffpsr_ros.learning.refinement.rollout_loss import rollout_loss
 from rffpsr_ros.learning.refinement.segments import Segments, cut_segments, origins
 from rffpsr_ros.learning.refinement.window_loss import window_loss, window_targets
 from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.saturation import Bounds
 from rffpsr_ros.learning.windows.scaling import Run
 
 OBSERVED, ACTED, STATE, BASE_PAST, DIRECT_PAST, FUTURE = 2, 2, 4, 3, 2, 4
@@ -31,7 +32,9 @@ def feature_map(size: int, rank: int, generator: np.random.Generator) -> Feature
     return FeatureMap(frequencies, projection)
 
 
-def problem(cap: float, full_covariance: bool = False, parts: bool = True) -> Problem:
+def problem(
+    cap: float, full_covariance: bool = False, parts: bool = True, bounds: Bounds | None = None
+) -> Problem:
     """Two runs of unequal length with a gap, cut into segments; random weights of every part."""
     draw = np.random.default_rng(3)
     window = DIRECT_PAST * (OBSERVED + ACTED) + ACTED
@@ -43,6 +46,7 @@ def problem(cap: float, full_covariance: bool = False, parts: bool = True) -> Pr
         DIRECT_PAST if parts else 0,
         Conditioning(0.05, cap),
         Start(np.full(OBSERVED, 0.3), np.full(ACTED, -0.2)),
+        bounds=bounds,
     )
     rows = STATE * frame.action.size
     covariance = 9 if full_covariance else 6
@@ -73,11 +77,15 @@ def problem(cap: float, full_covariance: bool = False, parts: bool = True) -> Pr
     return Problem(weights, frame, segments, head, future_action)
 
 
+BOUNDS = Bounds(np.array([-0.9, -np.inf]), np.array([1.1, 0.8]))
 CASES = {
     "free": problem(float("inf")),
     "capped": problem(0.8),
     "full covariance": problem(float("inf"), full_covariance=True),
     "state alone": problem(float("inf"), parts=False),
+    "bounded": problem(
+        float("inf"), bounds=Bounds(np.array([-0.9, -np.inf]), np.array([1.1, 0.8]))
+    ),
 }
 
 

@@ -1,0 +1,37 @@
+"""The state of models that look at nothing but a window of the newest ticks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.models.arx_model import append_rows
+from rffpsr_ros.models.predictive_model import Array
+
+
+class TickWindow(NamedTuple):
+    """The newest ``past`` ticks in standard units; before a first tick, what it showed."""
+
+    observations: Array
+    """(past, d_o)"""
+    actions: Array
+    """(past, d_a)"""
+    seen: Array
+    """Whether any tick was seen, ()."""
+
+    @classmethod
+    def of_start(cls, observation: Array, action: Array, past: int) -> TickWindow:
+        """Return the window in which nothing was seen: one tick, (d_o,), (d_a,), stands for all."""
+        return cls(
+            np.tile(observation, (past, 1)), np.tile(action, (past, 1)), np.zeros((), dtype=bool)
+        )
+
+    def after(self, observations: Array, actions: Array) -> TickWindow:
+        """Return the window after ticks (n, d_o), (n, d_a); the first fills all before it."""
+        first = ~self.seen[..., None, None]
+        seen = append_rows(
+            np.where(first, observations[..., :1, :], self.observations), observations
+        )
+        acted = append_rows(np.where(first, actions[..., :1, :], self.actions), actions)
+        return TickWindow(seen, acted, np.ones(seen.shape[:-2], dtype=bool))
