@@ -46,7 +46,7 @@ WINDOW = {"past": 6, "base_past": 3, "direct_past": 1}
 METHODS = (
     Method("RFF-PSR", RFFPSR, {**WINDOW, "iterations": 100, "folds": 1}, seeded=True),
     Method(
-        "RFF-PSR, the paper's",
+        "RFF-PSR, the paper's, D = 1000, 3 rounds",
         RFFPSR.paper,
         {"features": 1000, "rounds": 3},
         seeded=True,
@@ -60,9 +60,7 @@ METHODS = (
 
 SIZES = (
     "RFF-PSR is a single model with a past of six ticks and a linear base of three, the three that"
-    " linear ARX sees, with a direct term of one. The paper's settings are cut to 1000 features and"
-    " 3 rounds of refinement, from 10000 and 100: of 200 columns a round takes half a minute of"
-    " processor time. Learning standardises the components, so the last ones, which show little of"
+    " linear ARX sees. Learning standardises the components, so the last ones, which show little of"
     " a picture and can hardly be forecast, count there as much as the first."
 )
 """What the page says of the methods' sizes."""
