@@ -19,6 +19,8 @@ WEIGHTS_PER_TICK = 0.25
 ORIGINS_KEPT = 0.5
 """Windows leave at least this share of the ticks from which a forecast could be learned."""
 
+_LENGTHS = ("past", "base_past", "direct_past")
+
 SCARCE_ITERATIONS = 100
 """Steps of refinement where columns are too many: each takes long, and soon they fit the noise."""
 
@@ -29,26 +31,28 @@ def supported_windows(
     """Return the options with windows that the recordings support, and notes of what was changed.
 
     Windows without a linear base (the paper's model) stay as they are: what is regressed on them
-    there is projected onto few directions first. Where columns are too many for the recordings,
-    refinement starts from what is well regularised, and is brief, unless the options say from
-    where it starts.
+    there is projected onto few directions first. So does a length that was asked for. Where
+    columns are too many for the recordings, refinement starts from what is well regularised, and is
+    brief, unless the options say from where it starts.
     """
-    if not options.base_past or not trajectories:
+    given = {name: length for name in _LENGTHS if (length := _by_default(options, name))}
+    if not options.base_past or not given or not trajectories:
         return options, ()
     acted = len(trajectories[0].action_names)
     columns = len(trajectories[0].observation_names) + acted
     ticks = sum(map(len, trajectories))
     by_columns = max(1, int((WEIGHTS_PER_TICK * ticks - acted - 1) // columns))
-    longest = max(options.past, options.base_past, options.direct_past)
+    longest = max(given.values())
     by_length = _longest_window(trajectories, longest, options.horizon or options.future)
     most = min(by_columns, by_length)
     if most >= longest:
         return options, ()
+    lengths = {name: min(length, most) for name, length in given.items()}
     shorter = replace(
         options,
-        past=min(options.past, most),
-        base_past=min(options.base_past, most),
-        direct_past=min(options.direct_past, most),
+        past=lengths.get("past", options.past),
+        base_past=lengths.get("base_past", options.base_past),
+        direct_past=lengths.get("direct_past", options.direct_past),
     )
     few = f"{len(trajectories)} recordings of {ticks} ticks in all"
     if by_columns > by_length:
@@ -59,6 +63,12 @@ def supported_windows(
     return shorter, (
         f"windows of {most} instead of {longest} ticks: {columns} columns and only {few}",
     )
+
+
+def _by_default(options: RFFPSROptions, name: str) -> int:
+    """Return a length that nobody asked for; 0 if somebody asked for another one."""
+    length: int = getattr(options, name)
+    return length if length == getattr(RFFPSROptions, name) else 0
 
 
 def _longest_window(trajectories: Sequence[Trajectory], longest: int, future: int) -> int:

@@ -47,6 +47,15 @@ def test_without_a_linear_base_windows_are_as_asked() -> None:
     assert supported_windows(paper, runs(2, 100, 50)) == (paper, ())
 
 
+def test_a_length_that_was_asked_for_stays() -> None:
+    asked = RFFPSROptions(past=40)
+    options, _ = supported_windows(asked, runs(100, 60, 1))
+    assert (options.past, options.base_past) == (40, 20)
+    options, (note,) = supported_windows(asked, runs(100, 30, 1))
+    assert (options.past, options.base_past) == (40, 10)
+    assert "windows of 10 instead of 20 ticks" in note
+
+
 def test_the_choice_stands_in_the_model() -> None:
     learner = RFFPSR(features=20, direct_features=10, iterations=5)
     model = learner.fit(runs(30, 30, 1))
