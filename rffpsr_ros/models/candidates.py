@@ -10,6 +10,7 @@ import numpy as np
 from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.learning.refinement.blending import blend_weights, error_products
 from rffpsr_ros.learning.refinement.scores import robust_score
+from rffpsr_ros.models.mixture import Trust
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
 LEAST_SHARE = 0.02
@@ -58,6 +59,27 @@ def blended(errors: Sequence[Sequence[Array]], shares: Array) -> list[Array]:
 def _summed(together: Sequence[Array], shares: Array) -> list[Array]:
     """Return the blend's errors, a group each (n, H, d_o), from those of candidates (..., C)."""
     return [np.einsum("nhoc,hoc->nho", group, shares) for group in together]
+
+
+def members_taking_part(
+    candidates: Sequence[Candidate], shares: Array, trust: Trust | None
+) -> tuple[list[PredictiveModel[Any]], Array, Trust | None]:
+    """Return the models of all who have a share or are fallen back on, and their weights.
+
+    The fallback's place is then that among members.
+    """
+    members: list[PredictiveModel[Any]] = []
+    weights: list[Array] = []
+    limited = trust
+    for place, candidate in enumerate(candidates):
+        share = shares[..., place]
+        speaks = trust is not None and trust.fallback == place
+        if speaks and trust is not None:
+            limited = trust._replace(fallback=len(members))
+        if share.any() or speaks:
+            members += candidate.members
+            weights += [share / len(candidate.members)] * len(candidate.members)
+    return members, np.stack(weights, -1), limited
 
 
 def score(errors: Sequence[Array], deviation: Array) -> float:

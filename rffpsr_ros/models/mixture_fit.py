@@ -35,7 +35,7 @@ from rffpsr_ros.models.mixture import MixtureModel, Trust
 from rffpsr_ros.models.mixture_trials import models_on_folds
 from rffpsr_ros.models.output_error import OutputError
 from rffpsr_ros.models.plain_contestants import plain_contestants
-from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr_groundwork import needed_windows
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
@@ -175,17 +175,7 @@ def _blend(
         taking_part.append(far.candidate)
         none = np.zeros((*shares.shape[:2], 1))
         everywhere = np.concatenate([np.concatenate([shares, none], axis=2), far.shares])
-    members: list[PredictiveModel[Any]] = []
-    weights = []
-    for place, (candidate, share) in enumerate(
-        zip(taking_part, np.moveaxis(everywhere, -1, 0), strict=True)
-    ):
-        speaks = trust is not None and trust.fallback == place
-        if speaks and trust is not None:
-            trust = trust._replace(fallback=len(members))
-        if share.any() or speaks:
-            members += candidate.members
-            weights += [share / len(candidate.members)] * len(candidate.members)
+    members, weights, trust = members_taking_part(taking_part, everywhere, trust)
     tried = {c.name: c.errors for c in candidates} | {"mixture": missed}
     metrics = {
         "cross_validation": {
@@ -208,7 +198,7 @@ def _blend(
     record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics, far))
     signature = training_signature(trajectories)
     bounds = learned_bounds([trajectory.observations for trajectory in trajectories])
-    model = MixtureModel(signature, record, members, np.stack(weights, -1), trust, bounds)
+    model = MixtureModel(signature, record, members, weights, trust, bounds)
     model.bands = conformal_bands(np.concatenate(missed))
     return model
 

@@ -8,7 +8,9 @@ import pytest
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.candidates import Candidate, members_taking_part
 from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.mean import Mean
 from rffpsr_ros.models.mixture import MixtureModel, MixtureState, Trust
 from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord, stack_states
 from rffpsr_ros.models.rff_psr import RFFPSRModel
@@ -93,6 +95,28 @@ def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: Mixtur
     best = min(entry["score"] for name, entry in tried.items() if name != "mixture")
     assert tried["mixture"]["score"] <= best
     assert "another part of all recordings held out" in learned.record.notes[0]
+
+
+def test_members_are_those_with_a_share_and_the_one_that_is_fallen_back_on() -> None:
+    train = pendulum_runs(3, 80, 1)
+    own = [LastObservation().fit(train) for _ in range(3)]
+    linear, still = LinearARX(past=4, future=3).fit(train), LastObservation().fit(train)
+    candidates = [
+        Candidate("own", own, own, []),
+        Candidate("linear", [linear], [], []),
+        Candidate("without a share", [Mean().fit(train)], [], []),
+        Candidate("still", [still], [], []),
+        Candidate("not learned", [], [], []),
+    ]
+    trust = Trust(np.array([-1.0]), np.array([1.0]), 1)
+    for of_linear in (0.0, 0.25):
+        shares = np.array([[[0.5, of_linear, 0.0, 0.5 - of_linear, 0.0]]])
+        members, weights, limited = members_taking_part(candidates, shares, trust)
+        assert members == [*own, linear, still]
+        assert limited is not None
+        assert members[limited.fallback] is linear
+        sixth = 0.5 / 3
+        np.testing.assert_allclose(weights[0, 0], [sixth, sixth, sixth, of_linear, 0.5 - of_linear])
 
 
 def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) -> None:
