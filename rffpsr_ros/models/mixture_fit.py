@@ -22,7 +22,7 @@ from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.saturation import learned_bounds
 from rffpsr_ros.learning.windows.survey import survey
 from rffpsr_ros.models.bands import conformal_bands
-from rffpsr_ros.models.candidates import Candidate, best_shares, blended, score
+from rffpsr_ros.models.candidates import Candidate, best_shares, blended, members_taking_part, score
 from rffpsr_ros.models.far_horizons import FarHorizons, far_horizons
 from rffpsr_ros.models.fold_learner import Attempt, FoldLearner
 from rffpsr_ros.models.held_out_errors import (
