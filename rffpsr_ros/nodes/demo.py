@@ -128,6 +128,11 @@ class _Demonstration:
             lambda: self._observer.ticks and self._observer.ticks[-1].action.any(),
             "the robot to move",
         )
+        # An episode takes less than a second; a learner that does not listen yet would miss it.
+        self._observer.until(
+            lambda: self._observer.is_heard_by("rffpsr_learner", self._channels.topics),
+            "the learner to listen",
+        )
 
     def _record(self) -> None:
         """Record episodes, as with ``ros2 service call /rffpsr_learner/start_episode``."""

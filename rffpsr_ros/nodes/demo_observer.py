@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,13 @@ class Observer:
             if time.monotonic() > deadline:
                 raise InputError(f"waited {seconds:.0f} s in vain for {what}")
             self._executor.spin_once(timeout_sec=0.1)
+
+    def is_heard_by(self, node: str, topics: Iterable[str]) -> bool:
+        """Tell whether a node has subscribed to all of these topics."""
+        return all(
+            any(info.node_name == node for info in self.node.get_subscriptions_info_by_topic(topic))
+            for topic in topics
+        )
 
     def watch(self, ticks: int) -> None:
         """Watch for so many more ticks."""
