@@ -22,6 +22,7 @@ from rffpsr_ros.models.predictive_model import (
     Signature,
     TrainingRecord,
 )
+from rffpsr_ros.models.tick_window import append_rows
 
 
 class LinearARXState(NamedTuple):
@@ -175,14 +176,3 @@ def _after(state: LinearARXState, observations: Array, actions: Array) -> Linear
         append_rows(state.actions, actions),
         np.minimum(state.ticks + observations.shape[-2], past),
     )
-
-
-def append_rows(history: Array, newest: Array) -> Array:
-    """Return the history with rows added at its end and as many dropped at its start."""
-    rows, columns = history.shape[-2:]
-    if history.shape[:-2] != newest.shape[:-2]:
-        batch = np.broadcast_shapes(history.shape[:-2], newest.shape[:-2])
-        history = np.broadcast_to(history, (*batch, rows, columns))
-        newest = np.broadcast_to(newest, (*batch, newest.shape[-2], columns))
-    kept = history[..., newest.shape[-2] :, :]
-    return np.concatenate([kept, newest[..., -rows:, :]], axis=-2)

@@ -132,9 +132,9 @@ def fit_mixture(
 def _trusted(
     candidates: Sequence[Candidate], came: Sequence[Array], trajectories: Sequence[Trajectory]
 ) -> tuple[list[Candidate], Trust | None]:
-    """Return the candidates with the better linear one in place of forecasts far out of range.
+    """Return the candidates with the best plain one in place of forecasts far out of range.
 
-    ``Trust.fallback`` is the place among candidates. Without a linear one there are no limits.
+    ``Trust.fallback`` is the place among candidates. Without a plain one there are no limits.
     """
     if len(candidates) == 1:
         return list(candidates), None
@@ -145,12 +145,12 @@ def _trusted(
     fallback = 1 + int(np.argmin(scores))
     span = TRUSTED * (high - low)
     trust = Trust(low - span, high + span, fallback)
-    linear = candidates[fallback].errors
+    plain = candidates[fallback].errors
 
     def limited(candidate: Candidate) -> Candidate:
         errors = [
             target - trust(target - error, target - instead)
-            for target, error, instead in zip(came, candidate.errors, linear, strict=True)
+            for target, error, instead in zip(came, candidate.errors, plain, strict=True)
         ]
         return candidate._replace(errors=errors)
 

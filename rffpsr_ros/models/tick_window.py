@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.models.arx_model import append_rows
 from rffpsr_ros.models.predictive_model import Array
 
 
@@ -35,3 +34,14 @@ class TickWindow(NamedTuple):
         )
         acted = append_rows(np.where(first, actions[..., :1, :], self.actions), actions)
         return TickWindow(seen, acted, np.ones(seen.shape[:-2], dtype=bool))
+
+
+def append_rows(history: Array, newest: Array) -> Array:
+    """Return the history with rows added at its end and as many dropped at its start."""
+    rows, columns = history.shape[-2:]
+    if history.shape[:-2] != newest.shape[:-2]:
+        batch = np.broadcast_shapes(history.shape[:-2], newest.shape[:-2])
+        history = np.broadcast_to(history, (*batch, rows, columns))
+        newest = np.broadcast_to(newest, (*batch, newest.shape[-2], columns))
+    kept = history[..., newest.shape[-2] :, :]
+    return np.concatenate([kept, newest[..., -rows:, :]], axis=-2)
