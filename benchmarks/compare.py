@@ -68,6 +68,20 @@ def in_order(records: Sequence[Record], names: Iterable[str]) -> list[Record]:
     return sorted(records, key=lambda record: places.get(record.method, len(places)))
 
 
+def chosen(known: Mapping[str, T], names: Sequence[str] | None, what: str) -> list[T]:
+    """Return what was asked for by name, by default everything.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown; the nearest known one is named.
+    """
+    for name in names or ():
+        if name not in known:
+            raise InputError(f"unknown {what} '{name}'{did_you_mean(name, known)}")
+    return [known[name] for name in names or known]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit code."""
     parser = argparse.ArgumentParser(
@@ -81,8 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--plots", type=Path, help="draw a plot per data set into this folder")
     options = parser.parse_args(arguments)
     try:
-        methods = _chosen(METHODS, options.methods, "method")
-        tasks = _chosen(TASKS, options.data, "data set")
+        methods = chosen(METHODS, options.methods, "method")
+        tasks = chosen(TASKS, options.data, "data set")
         if not options.show:
             records = run(methods, tasks, options.runs, options.folder)
         else:
@@ -98,13 +112,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {fault}", file=sys.stderr)
         return 2
     return 0
-
-
-def _chosen(known: Mapping[str, T], names: Sequence[str] | None, what: str) -> list[T]:
-    for name in names or ():
-        if name not in known:
-            raise InputError(f"unknown {what} '{name}'{did_you_mean(name, known)}")
-    return [known[name] for name in names or known]
 
 
 if __name__ == "__main__":

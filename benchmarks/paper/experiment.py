@@ -33,12 +33,13 @@ def command(
     )
     parser.add_argument("--features", type=int, nargs="+", default=list(features), metavar="D")
     parser.add_argument("--seeds", type=int, default=seeds, help="seeds of the smallest models")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="only these, by their names")
     parser.add_argument("--quick", action="store_true", help="a small form, in seconds")
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
     parser.add_argument("--plots", type=Path, help="draw plots into this folder")
     options = parser.parse_args(arguments)
     try:
-        steps = plan(options)
+        steps = _only(plan(options), options.methods)
         for task, methods, runs in steps:
             compare.run(methods, [task], runs, options.folder)
         _show(steps, options)
@@ -46,6 +47,13 @@ def command(
         print(f"error: {fault}", file=sys.stderr)
         return 2
     return 0
+
+
+def _only(steps: Plan, names: Sequence[str] | None) -> Plan:
+    """Return the plan with some of its methods only."""
+    known = {method.name: method.name for _, methods, _ in steps for method in methods}
+    wanted = compare.chosen(known, names, "method")
+    return [(task, [m for m in methods if m.name in wanted], runs) for task, methods, runs in steps]
 
 
 def _show(steps: Plan, options: argparse.Namespace) -> None:

@@ -33,6 +33,16 @@ def test_the_experiments_and_the_page_in_their_small_form(
     assert written.count("comparisons.") >= 3
 
 
+def test_only_the_methods_asked_for_are_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = ["--quick", "--folder", str(tmp_path), "--methods"]
+    assert swimmer.main([*some, "linear ARX"]) == 0
+    assert [path.name for path in tmp_path.rglob("*.json")] == ["linear_arx.json"]
+    assert swimmer.main([*some, "linear AXR"]) == 2
+    assert "did you mean 'linear ARX'" in capsys.readouterr().err
+
+
 def test_observations_are_told_as_the_records_have_them() -> None:
     def record(name: str, error: float) -> Record:
         return Record(name, "synth", {}, False, "", "", (Run(0, "k", {"test": [error] * 10}),))
