@@ -35,6 +35,9 @@ PATIENCE = 2
 SEEDS = 3
 """Output-error models that are averaged, each with features of its own."""
 
+MUCH = 0.25
+"""With a smaller share than this a single one is enough."""
+
 
 class FarHorizons(NamedTuple):
     """Output-error models, and everybody's share where they take part."""
@@ -124,7 +127,8 @@ def far_horizons(
     shares = best_shares(every, deviation)
     members = []
     if shares[..., -1].any():
-        seeds = range(learner.seed, learner.seed + SEEDS)
+        count = SEEDS if shares[..., -1].mean() >= MUCH else 1
+        seeds = range(learner.seed, learner.seed + count)
         members = [
             OutputError(learner.past, learner.features, ridge, seed).fit(trajectories)
             for seed in seeds

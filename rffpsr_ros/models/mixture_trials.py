@@ -18,7 +18,8 @@ SHORT_FEATURES = 3
 """With short windows there are so many times as many random features."""
 
 CLOSE = 1.7
-"""Scores on one fold that differ by less than this factor do not decide."""
+"""Scores on one fold that differ by less than this factor do not decide, unless it is the safe way
+that is better."""
 
 CLEARLY = 0.9
 """What goes further than gentle steps with long windows must do so much better: they are safer
@@ -30,8 +31,9 @@ def models_on_folds(
 ) -> tuple[list[RFFPSRModel], RFFPSROptions, dict[str, float]]:
     """Return a model for each of ``count`` folds, their options, and the score of all tried.
 
-    Every way is tried on the first fold. Those that are close to the best there are tried on the
-    second too: few recordings in one fold may flatter a way. Scores are geometric means.
+    Every way is tried on the first fold. The safe one, and those that are better there and close
+    to the best, are tried on the second too: few recordings in one fold may flatter a way. Scores
+    are geometric means.
     """
     ways = _ways(options)
     attempts = {way: [attempt(0, changed)] for way, changed in ways.items()}
@@ -39,7 +41,8 @@ def models_on_folds(
     best = next(iter(ways))
     if len(ways) > 1:
         scores = {way: _score(made) for way, made in attempts.items()}
-        close = [way for way in ways if scores[way] <= CLOSE * min(scores.values())]
+        better = [way for way in ways if way == SAFE or scores[way] < scores[SAFE]]
+        close = [way for way in better if scores[way] <= CLOSE * min(scores.values())]
         if len(close) > 1:
             for way in close:
                 attempts[way].append(attempt(1, ways[way]))

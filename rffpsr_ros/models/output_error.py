@@ -23,11 +23,7 @@ from rffpsr_ros.learning.features.fourier_features import (
 )
 from rffpsr_ros.learning.features.projection import principal_directions
 from rffpsr_ros.learning.refinement.gauss_newton import descend
-from rffpsr_ros.learning.refinement.recurrence import (
-    Free,
-    Recurrence,
-    input_size,
-)
+from rffpsr_ros.learning.refinement.recurrence import Free, Recurrence
 from rffpsr_ros.learning.refinement.simulation_error import free_stretches, simulation_error
 from rffpsr_ros.learning.stages.base import tick_windows
 from rffpsr_ros.learning.windows.arrays import Array
@@ -156,13 +152,11 @@ class OutputError:
             linear = _linear(recurrence, runs, windows)
         firsts = [np.concatenate([run.observations[0], run.actions[0]]) for run in runs]
         start = np.nan_to_num(np.nanmean(firsts, axis=0))
-        weights, everything = linear, np.ones(len(linear), bool)
+        weights = linear
         for ridge in ridges:
             if np.isfinite(ridge):
                 with one_blas_thread():
-                    weights = descend(
-                        recurrence, weights, longest, ridge, linear, everything, STEPS
-                    )
+                    weights = descend(recurrence, weights, longest, ridge, linear, STEPS)
             record = self._record(ridge, recurrence, weights, longest, scalings[0])
             yield OutputErrorModel(signature, record, recurrence, weights, start, *scalings)
 
@@ -238,16 +232,21 @@ def _windows(runs: Sequence[Run], past: int) -> Windows:
 
 
 def _linear(recurrence: Recurrence, runs: Sequence[Run], windows: Windows) -> Array:
-    """Return the weights (P, d_o) of the linear recurrence that runs freely best."""
+    """Return the weights (P, d_o) of the linear recurrence that runs freely best.
+
+    Features, which have no weight yet, are not computed.
+    """
+    features = recurrence.features
+    plain = recurrence._replace(
+        features=FeatureMap(features.frequencies[:0], features.projection[:0, :0])
+    )
     past = (len(recurrence.low) - runs[0].actions.shape[1]) // sum(
         part.shape[1] for part in runs[0]
     )
     rows = np.concatenate([np.ones((len(windows.rows), 1)), windows.rows], axis=1)
     cross, inner = windows.increments.T @ rows / len(rows), rows.T @ rows / len(rows)
-    weights = np.zeros((input_size(recurrence), cross.shape[0]))
-    weights[: rows.shape[1]] = ridge_regression(cross, inner, LINEAR_RIDGE).T
-    moving = np.arange(len(weights)) < rows.shape[1]
+    weights = ridge_regression(cross, inner, LINEAR_RIDGE).T
     for share in STAGES:
         free = free_stretches(runs, past, round(share * STRETCH), MOST_STRETCHES)
-        weights = descend(recurrence, weights, free, LINEAR_RIDGE, weights, moving, STEPS)
-    return weights
+        weights = descend(plain, weights, free, LINEAR_RIDGE, weights, STEPS)
+    return np.concatenate([weights, np.zeros((features.size, len(weights[0])))])

@@ -27,18 +27,12 @@ def descend(
     free: Free,
     ridge: float,
     centre: Array,
-    moving: Array,
     steps: int,
 ) -> Array:
-    """Return weights (P, d_o) of a smaller error plus ``ridge`` times their distance to a centre.
-
-    Only ``moving`` rows (P,) of the weights change.
-    """
-    chosen = np.repeat(moving, start.shape[1])
-    ridges = np.full(int(chosen.sum()), ridge)
+    """Return weights (P, d_o) of a smaller error plus ``ridge`` times the distance to a centre."""
 
     def penalised(weights: Array) -> float:
-        distance = (weights - centre).ravel()[chosen]
+        distance = (weights - centre).ravel()
         error = simulation_error(recurrence, weights, free)
         return error + float(ridge * distance @ distance)
 
@@ -46,24 +40,23 @@ def descend(
     for _ in range(steps):
         with np.errstate(over="ignore", invalid="ignore"):
             equations = normal_equations(recurrence, weights, free)
-        slope = equations.gradient[chosen] + ridges * (weights - centre).ravel()[chosen]
-        curvature = equations.curvature[np.ix_(chosen, chosen)] + np.diag(ridges)
+        slope = equations.gradient + ridge * (weights - centre).ravel()
+        curvature = equations.curvature + ridge * np.eye(weights.size)
         if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
             break
         diagonal = np.diag(curvature)
         floor = 1e-9 * max(float(diagonal.max()), 1e-30)
         for _ in range(FAILURES):
             damped = curvature + np.diag(damping * diagonal + floor)
-            moved = weights.ravel().copy()
-            moved[chosen] -= np.linalg.solve(damped, slope)
-            reached = penalised(moved.reshape(weights.shape))
+            moved = weights - np.linalg.solve(damped, slope).reshape(weights.shape)
+            reached = penalised(moved)
             if reached < lowest:
                 break
             damping *= HARDER
         else:
             break
         gained = lowest - reached
-        weights, lowest, damping = moved.reshape(weights.shape), reached, damping * EASIER
+        weights, lowest, damping = moved, reached, damping * EASIER
         if gained < LEAST_GAIN * lowest:
             break
     return weights

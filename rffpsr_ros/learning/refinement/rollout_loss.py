@@ -72,13 +72,8 @@ def roll_out(
 
     The steps are for gradients; they are kept or not.
     """
-    past, rows = frame.past, origins.segment[:, None]
-    window = origins.tick[:, None] + np.arange(past + horizon)
-    actions = segments.actions[rows, window]
-    observations = segments.observations[rows, window]
-    unseen = segments.first[origins.segment] & (origins.tick == 0)
-    observations[unseen, :past] = frame.start.observation
-    actions[unseen, :past] = frame.start.action
+    past = frame.past
+    observations, actions = _recorded(frame, segments, origins, horizon)
     state = states[origins.tick, origins.segment]
     steps = []
     for h in range(horizon):
@@ -94,6 +89,33 @@ def roll_out(
         if keep:
             steps.append(RolloutStep(joined, action, prediction, raw, cache))
     return observations[:, past:], Rollout(observations, steps)
+
+
+def roll_out_stateless(
+    weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
+) -> Array:
+    """Return what base and direct term predict (B, H, d_o), without a state."""
+    past = frame.past
+    observations, actions = _recorded(frame, segments, origins, horizon)
+    nothing = np.zeros((len(observations), len(weights.prediction)), observations.dtype)
+    for h in range(horizon):
+        seen, acted = observations[:, h : h + past], actions[:, h : h + past + 1]
+        predicted = predict_observation(weights, frame, nothing, seen, acted)
+        observations[:, past + h] = predicted.value
+    return observations[:, past:]
+
+
+def _recorded(
+    frame: Frame, segments: Segments, origins: Origins, horizon: int
+) -> tuple[Array, Array]:
+    """Return observations and actions (B, past + H, d) from before the origins to the horizon."""
+    past, rows = frame.past, origins.segment[:, None]
+    window = origins.tick[:, None] + np.arange(past + horizon)
+    observations, actions = segments.observations[rows, window], segments.actions[rows, window]
+    unseen = segments.first[origins.segment] & (origins.tick == 0)
+    observations[unseen, :past] = frame.start.observation
+    actions[unseen, :past] = frame.start.action
+    return observations, actions
 
 
 def roll_out_gradient(
@@ -167,9 +189,17 @@ def add_step_gradient(total: Weights, joined: Array, gradient: StepGradient) -> 
 def rollout_errors(
     weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
 ) -> Array:
-    """Return squared errors (B, H, d_o), standardised; NaN where there is no target."""
-    states, _ = filter_segments(weights, frame, segments, keep=False)
-    predicted, _ = roll_out(weights, frame, segments, states, origins, horizon, keep=False)
+    """Return squared errors (B, H, d_o), standardised; NaN where there is no target.
+
+    What has no weight in predictions is not computed.
+    """
+    if not weights.direct.any():
+        weights, frame = weights._replace(direct=weights.direct[:0]), frame._replace(direct=None)
+    if weights.prediction.any():
+        states, _ = filter_segments(weights, frame, segments, keep=False)
+        predicted, _ = roll_out(weights, frame, segments, states, origins, horizon, keep=False)
+    else:
+        predicted = roll_out_stateless(weights, frame, segments, origins, horizon)
     targets, counts = _targets(frame, segments, origins, horizon)
     return np.where(counts, (predicted - targets) ** 2, np.nan)
 

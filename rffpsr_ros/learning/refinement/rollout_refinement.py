@@ -38,8 +38,11 @@ LEAST_RESIDUAL = 1e-5
 AVERAGING = 0.9
 """Weight of the past in the running mean of iterates."""
 
-PATIENCE = 0.3
+PATIENCE = 0.2
 """What has not improved for this fraction of the iterations will not; a try ends there."""
+
+RISES = 2
+"""Nor will what has become worse at so many looks in a row: it fits the noise."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ def _descend(
     What is judged is a running mean of the iterates, which minibatches do not shake.
     """
     point, options = task.coordinates.inward(start), task.options
-    average = point
+    average, before, rises = point, best.score, 0
     for iteration in range(1, options.iterations + 1):
         loss, gradient = task.gradient(point, generator)
         if not np.isfinite(loss):
@@ -197,7 +200,8 @@ def _descend(
         if progress is not None:
             error = float(np.sqrt(best.score / task.validation.target.shape[2]))
             progress("refinement", iteration / options.iterations, error)
-        if iteration - best.iterations > PATIENCE * options.iterations:
+        rises, before = (rises + 1 if score > before else 0), score
+        if rises == RISES or iteration - best.iterations >= PATIENCE * options.iterations:
             break
     return best
 

@@ -8,7 +8,7 @@ import pytest
 from rffpsr_ros.learning.features.fourier_features import FeatureMap, draw_frequencies
 from rffpsr_ros.learning.filtering.filter_step import Conditioning
 from rffpsr_ros.learning.filtering.predictor import Frame, Start, Weights
-from rffpsr_ros.learning.refinement.rollout_loss import rollout_loss
+from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.refinement.segments import Segments, cut_segments, origins
 from rffpsr_ros.learning.refinement.window_loss import window_loss, window_targets
 from rffpsr_ros.learning.windows.arrays import Array
@@ -150,3 +150,17 @@ def check(loss, weights: Weights, gradient: Weights, part: str) -> None:  # type
     analytic = float(np.sum(getattr(gradient, part) * along))
     assert abs(analytic) > 1e-6
     assert numeric == pytest.approx(analytic, rel=1e-6)
+
+
+def test_without_their_weights_state_and_direct_term_are_left_out_of_errors() -> None:
+    given = problem(1.5, bounds=BOUNDS)
+    starts = origins(given.segments, 4)
+
+    def errors(scale: float) -> Array:
+        weights = given.weights._replace(
+            prediction=scale * given.weights.prediction, direct=scale * given.weights.direct
+        )
+        return rollout_errors(weights, given.frame, given.segments, starts, 4)
+
+    np.testing.assert_allclose(errors(0.0), errors(1e-13), rtol=1e-9)
+    assert np.nanmax(np.abs(errors(0.0) - errors(1.0))) > 0.1

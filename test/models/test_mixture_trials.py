@@ -1,0 +1,62 @@
+"""Which way of refinement is taken, by its scores on the first two folds."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+
+from rffpsr_ros.models.fold_learner import Attempt
+from rffpsr_ros.models.mixture_trials import models_on_folds
+from rffpsr_ros.models.rff_psr import RFFPSRModel
+from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+
+Scores = Mapping[str, tuple[float, ...]]
+
+
+def way_of(options: RFFPSROptions) -> str:
+    if options.refine_from == "light":
+        return "light"
+    return "short" if options.base_past == options.short_past else "regularised"
+
+
+def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
+    """Return the way that was taken, and all attempts (way, fold) in their order."""
+    made: list[tuple[str, int]] = []
+
+    def attempt(fold: int, options: RFFPSROptions) -> Attempt:
+        way = way_of(options)
+        made.append((way, fold))
+        return Attempt(scores[way][fold], lambda: cast(RFFPSRModel, None))
+
+    _, options, _ = models_on_folds(attempt, RFFPSROptions(), 3)
+    return way_of(options), made
+
+
+@pytest.mark.parametrize(
+    ("scores", "way", "second"),
+    [
+        # Nobody is better than the safe way: it alone goes on.
+        ({"light": (1.0, 9.0), "regularised": (1.0, 1.0, 1.0), "short": (1.1, 9.0)},
+         "regularised", {"regularised"}),
+        # Close and better: both folds decide, for it ...
+        ({"light": (0.8, 0.7, 1.0), "regularised": (1.0, 1.0, 1.0), "short": (1.1, 9.0)},
+         "light", {"regularised", "light"}),
+        # ... or against it: flattered by the first fold, or not clearly better.
+        ({"light": (0.8, 2.0, 1.0), "regularised": (1.0, 1.0, 1.0), "short": (0.9, 9.0)},
+         "regularised", {"regularised", "light", "short"}),
+        ({"light": (0.95, 0.95, 1.0), "regularised": (1.0, 1.0, 1.0), "short": (2.0, 9.0)},
+         "regularised", {"regularised", "light"}),
+        # Far better at once.
+        ({"light": (0.5, 9.0, 9.0), "regularised": (1.0, 9.0), "short": (0.01, 1.0, 1.0)},
+         "short", {"short"}),
+    ],
+)  # fmt: skip
+def test_the_way_is_chosen_by_two_folds_where_one_does_not_decide(
+    scores: Scores, way: str, second: set[str]
+) -> None:
+    chosen, made = taken(scores)
+    assert chosen == way
+    assert {way for way, fold in made if fold == 0} == {"light", "regularised", "short"}
+    assert {tried for tried, fold in made if fold == 1} == second
+    assert [tried for tried, fold in made if fold == 2] == [way]
+    assert len(set(made)) == len(made)
