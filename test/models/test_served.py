@@ -164,6 +164,27 @@ def test_states_side_by_side_each_have_their_forecast(
         np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-5)
 
 
+def test_a_command_looked_at_before_gives_the_same_bits_as_one_that_was_not(
+    model: RFFPSRModel, run: Trajectory
+) -> None:
+    """What a replay was asked for in between must not show in its forecasts."""
+    other, held = run.actions[10:18], np.tile(run.actions[20], (HORIZON, 1))
+
+    def step(served: RFFPSRModel, distracted: bool) -> list[Array]:
+        state = served.initial_state()
+        for action, observation in zip(run.actions[:20], run.observations[:20], strict=True):
+            state = served.update(state, action, observation)
+        forecasts = [served.predict(state, held)]
+        if distracted:
+            served.predict(state, other)
+        after = served.update(state, held[0], run.observations[20])
+        return [*forecasts, served.predict(after, held), after.belief]
+
+    direct, distracted = (step(model.served(), distracted) for distracted in (False, True))
+    for one, two in zip(direct, distracted, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def test_without_numba_a_model_is_served_by_numpy(
     model: RFFPSRModel, run: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,19 +58,23 @@ class Predictor(NamedTuple):
     from_observation: Array
     action: Array
     from_action: Array
-    read: Array  # (p r_a, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance
+    read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance
+    commanded: Array  # (p, columns of `read`): what the features of `command` make of it
     base: Array  # (d_o, b), of the last b values of a row that ends with an action
     scaling: Array  # (2, d): mean and deviation of raw values
     limits: Array  # (2, d): of what features represent
+    held: Array  # (2, d_o): between what expected observations are held
     constant: Array  # (d_o,)
     innovation_weights: Array  # (d_o,)
     bounds: Array  # lambda, the cap; the squared norms between which a belief is
-    held: Array  # (2, d_o): between what expected observations are held
+    command: Array  # (d_a,): the action looked at last; commands are often held
 
 
 @_in_place
-def _matrix(flat: Array, start: int, rows: int, columns: int) -> Array:
-    return flat[start : start + rows * columns].reshape(rows, columns)
+def _part(values: Array, packed: Array, place: int) -> Array:
+    start, rows = int(packed[3 * place]), int(packed[3 * place + 1])
+    columns = int(packed[3 * place + 2])
+    return values[start : start + rows * columns].reshape(rows, columns)
 
 
 @_in_place
@@ -79,35 +83,24 @@ def unpacked(packed: Array) -> Predictor:
 
     Every further argument would cost a call as much as a small product of matrices.
     """
-    numbers, singles = int(packed[1]), packed[int(packed[0]) :].view(np.float32)
-    joined, width, observed, based = int(packed[2]), int(packed[3]), int(packed[4]), int(packed[5])
-    window, waves = int(packed[6]), int(packed[7])
-    observation_waves, observations = int(packed[8]), int(packed[9])
-    acted, action_waves, actions = int(packed[10]), int(packed[11]), int(packed[12])
-    columns = observed + acted
-    from_direct = window * waves
-    observation = from_direct + observed * 2 * waves
-    from_observation = observation + observed * observation_waves
-    action = from_observation + observations * 2 * observation_waves
-    from_action = action + acted * action_waves
-    read = from_action + actions * 2 * action_waves
-    scaling = numbers + observed * based
-    constant, bounds = scaling + 4 * columns, scaling + 4 * columns + 2 * observed
+    singles = packed.view(np.float32)
     return Predictor(
-        _matrix(singles, 0, window, waves),
-        _matrix(singles, from_direct, observed, 2 * waves),
-        _matrix(singles, observation, observed, observation_waves),
-        _matrix(singles, from_observation, observations, 2 * observation_waves),
-        _matrix(singles, action, acted, action_waves),
-        _matrix(singles, from_action, actions, 2 * action_waves),
-        _matrix(singles, read, joined, width),
-        _matrix(packed, numbers, observed, based),
-        _matrix(packed, scaling, 2, columns),
-        _matrix(packed, scaling + 2 * columns, 2, columns),
-        packed[constant : constant + observed],
-        packed[constant + observed : bounds],
-        packed[bounds : bounds + 4],
-        _matrix(packed, bounds + 4, 2, observed),
+        _part(singles, packed, 0),
+        _part(singles, packed, 1),
+        _part(singles, packed, 2),
+        _part(singles, packed, 3),
+        _part(singles, packed, 4),
+        _part(singles, packed, 5),
+        _part(singles, packed, 6),
+        _part(singles, packed, 7),
+        _part(packed, packed, 8),
+        _part(packed, packed, 9),
+        _part(packed, packed, 10),
+        _part(packed, packed, 11),
+        _part(packed, packed, 12)[0],
+        _part(packed, packed, 13)[0],
+        _part(packed, packed, 14)[0],
+        _part(packed, packed, 15)[0],
     )
 
 
@@ -165,17 +158,27 @@ def evaluate(
 
 
 @_compiled
-def read_off(beliefs: Array, actions: Array, read: Array, output: Array) -> None:
-    """Write u W (N, columns) with u = q x phi^a."""
-    count, size = actions.shape
-    joined = np.empty((count, beliefs.shape[1] * size), np.float32)
+def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Array) -> None:
+    """Write u W (N, columns), u = phi^a x q, for the actions before ``stop`` in rows (N, T d)."""
+    count, size = len(rows), len(own.from_action)
+    action = np.empty((count, size), np.float32)
+    if count == 1:
+        given = rows[0, stop - len(own.command) : stop]
+        if (given != own.command).any():
+            own.command[:] = given
+            evaluate(rows, stop, own.action, own.from_action, own.limits, action)
+            np.dot(action, own.read.reshape(size, -1), own.commanded.reshape(1, -1))
+        np.dot(beliefs.astype(np.float32), own.commanded, output)
+        return
+    evaluate(rows, stop, own.action, own.from_action, own.limits, action)
+    states = beliefs.shape[1]
+    joined = np.empty((count, size * states), np.float32)
     for n in range(count):
-        action = actions[n]
-        for i in range(beliefs.shape[1]):
-            state, row = np.float32(beliefs[n, i]), joined[n, i * size : (i + 1) * size]
-            for a in range(size):
-                row[a] = state * action[a]
-    np.dot(joined, read, output)
+        for a in range(size):
+            row = joined[n, a * states : (a + 1) * states]
+            for i in range(states):
+                row[i] = action[n, a] * beliefs[n, i]
+    np.dot(joined, own.read, output)
 
 
 @_compiled
@@ -188,16 +191,13 @@ def conditioner(half: Array, ridge: float, features: Array, solution: Array) -> 
         for j in range(i, size):
             covariance[i, j] = covariance[j, i] = half[place]
             place += 1
+    np.dot(covariance, covariance, matrix)
     for i in range(size):
-        row = covariance[i]
-        solution[i] = 0
+        row, total = covariance[i], 0.0
         for k in range(size):
-            solution[i] += row[k] * features[k]
-        for j in range(i, size):
-            other = covariance[j]
-            matrix[i, j] = ridge if i == j else 0
-            for k in range(size):
-                matrix[i, j] += row[k] * other[k]
+            total += row[k] * features[k]
+        solution[i] = total
+        matrix[i, i] += ridge
     eliminate(matrix, solution)
 
 
@@ -274,13 +274,11 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     rows, limits, stop = ticks.reshape(1, -1), predictor.limits, len(ticks) - observed
     direct = np.empty((1, observed), np.float32)
     features = np.empty((1, len(predictor.from_observation)), np.float32)
-    action = np.empty((1, len(predictor.from_action)), np.float32)
     read = np.empty((1, predictor.read.shape[1]), np.float32)
     evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
-    evaluate(rows, stop, predictor.action, predictor.from_action, limits, action)
     seen = predictor.observation, predictor.from_observation
     evaluate(rows, len(ticks), seen[0], seen[1], limits, features)
-    read_off(belief.reshape(1, -1), action, predictor.read, read)
+    read_off(rows, stop, belief.reshape(1, -1), predictor, read)
     expected = np.empty(observed)
     expect(read[0], direct[0], ticks, stop, predictor, expected)
     condition(read[0], observed, features[0], predictor.bounds, next_belief)
@@ -316,7 +314,6 @@ def _roll_out_together(
     _begin(beliefs, pasts, plans, predictor.scaling, belief, rows)
     direct = np.empty((count, observed), np.float32)
     features = np.empty((count, len(predictor.from_observation)), np.float32)
-    action = np.empty((count, len(predictor.from_action)), np.float32)
     read = np.empty((count, predictor.read.shape[1]), np.float32)
     seen = predictor.observation, predictor.from_observation
     for h in range(horizon):
@@ -327,9 +324,7 @@ def _roll_out_together(
             for n in range(count):
                 condition(read[n], observed, features[n], predictor.bounds, belief[n])
         evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
-        if h == 0 or (plans[:, h] != plans[:, h - 1]).any():  # often a command is held
-            evaluate(rows, stop, predictor.action, predictor.from_action, limits, action)
-        read_off(belief, action, predictor.read, read)
+        read_off(rows, stop, belief, predictor, read)
         for n in range(count):
             expected = rows[n, stop : stop + observed]
             expect(read[n], direct[n], rows[n], stop, predictor, expected)

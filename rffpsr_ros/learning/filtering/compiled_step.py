@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -107,8 +108,8 @@ def packed(
 ) -> Array:
     """Return a predictor in one array, as `compiled_kernels.unpacked` takes it apart again.
 
-    First come how many numbers there are before the matrices and what the sizes are, then what is
-    in double precision, then what is in single precision, two to a number.
+    First stand start and shape of every part, in the order of `Predictor`, then the parts: those in
+    double precision, and those in single precision, whose places count such numbers.
     """
     layout = layout_of(weights, frame)
     maps = _direct(weights, frame, layout), _waves(frame.observation), _waves(frame.action)
@@ -119,18 +120,31 @@ def packed(
         low, high = frame.limits[::2], frame.limits[1::2]
         limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
     read = np.hstack([weights.prediction, weights.extended, weights.covariance])
-    (direct, _), (observation, from_observation), (action, from_action) = maps
-    sizes = [*read.shape, *base.shape[::-1], *direct.shape]
-    sizes += [observation.shape[1], len(from_observation), *action.shape, len(from_action)]
+    states, width = len(weights.initial), read.shape[1]
+    by_action = read.reshape(states, -1, width).swapaxes(0, 1).reshape(-1, width)
     bounds = frame.conditioning.regularisation, frame.conditioning.cap, *usual
     held = frame.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
-    doubles = base.T, mean, deviation, limits, constant, innovation_weights, bounds, *held
-    numbers = np.concatenate([np.ravel(part) for part in doubles])
-    singles = [np.ravel(part).astype(np.float32) for part in (*itertools.chain(*maps), read)]
-    singles.append(np.zeros(sum(map(len, singles)) % 2, np.float32))
-    start = 2 + len(sizes)
-    header = [start + len(numbers), start, *sizes]
-    return np.concatenate([header, numbers, np.concatenate(singles).view(np.float64)])
+    no_command = np.full(layout.acted, np.nan)
+    rows = constant, innovation_weights, np.array(bounds), no_command
+    return _in_one_array(
+        [*itertools.chain(*maps), by_action, np.zeros((states, width))],
+        [base.T, np.stack([mean, deviation]), limits, np.stack(held), *(row[None] for row in rows)],
+    )
+
+
+def _in_one_array(singles: Sequence[Array], doubles: Sequence[Array]) -> Array:
+    """Return matrices behind a header of their starts and shapes."""
+    header, start = [], 3 * (len(singles) + len(doubles))
+    for part in doubles:
+        header += [start, *part.shape]
+        start += part.size
+    start *= 2
+    for place, part in enumerate(singles):
+        header[3 * place : 3 * place] = [start, *part.shape]
+        start += part.size
+    small = np.concatenate([np.ravel(part) for part in singles], dtype=np.float32)
+    small = np.append(small, np.zeros(len(small) % 2, np.float32))
+    return np.concatenate([header, *map(np.ravel, doubles), small.view(np.float64)])
 
 
 def _direct(weights: Weights, frame: Frame, layout: Layout) -> tuple[Array, Array]:
