@@ -26,14 +26,12 @@ from rffpsr_ros.models.tick_window import append_rows
 
 
 class LinearARXState(NamedTuple):
-    """The newest ``past`` ticks in the data's units; training means where there were none."""
+    """The newest ``past`` ticks in standard units; 0, the training mean, where there were none."""
 
-    observations: Array
-    """(past, d_o)"""
-    actions: Array
-    """(past, d_a)"""
+    history: Array
+    """(past, d_o + d_a)"""
     ticks: Array
-    """How many of them were seen, () integer."""
+    """How many were seen so far, () integer."""
 
 
 class LinearARXModel(PredictiveModel[LinearARXState]):
@@ -85,9 +83,7 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
     def initial_state(self) -> LinearARXState:
         """Return the state in which nothing was seen."""
         return LinearARXState(
-            np.tile(self.observation_scaling.mean, (self.past, 1)),
-            np.tile(self.action_scaling.mean, (self.past, 1)),
-            np.zeros((), dtype=np.int64),
+            np.zeros((self.past, self.history_weights.shape[2])), np.zeros((), dtype=np.int64)
         )
 
     def update(self, state: LinearARXState, action: Array, observation: Array) -> LinearARXState:
@@ -96,28 +92,24 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
         if missing.any():
             expected = self.predict(state, action[..., None, :])[..., 0, :]
             observation = np.where(missing, expected, observation)
-        return _after(state, observation[..., None, :], action[..., None, :])
+        seen = self.observation_scaling.apply(observation)[..., None, :]
+        return _after(state, seen, self.action_scaling.apply(action)[..., None, :])
 
     def predict(self, state: LinearARXState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        standard = LinearARXState(
-            self.observation_scaling.apply(state.observations),
-            self.action_scaling.apply(state.actions),
-            state.ticks,
-        )
         planned = self.action_scaling.apply(actions)
-        blocks = []
-        for start in range(0, actions.shape[-2], self.future):
+        blocks, horizon = [], actions.shape[-2]
+        for start in range(0, horizon, self.future):
             plan = planned[..., start : start + self.future, :]
-            blocks.append(self._forecast(standard, plan))
-            standard = _after(standard, blocks[-1], plan)
+            blocks.append(self._forecast(state, plan))
+            if start + self.future < horizon:
+                state = _after(state, blocks[-1], plan)
         return self.observation_scaling.invert(np.concatenate(blocks, axis=-2))
 
     def _forecast(self, state: LinearARXState, plan: Array) -> Array:
         """Return the forecast of at most ``future`` steps, all in standard units."""
-        history = np.concatenate([state.observations, state.actions], axis=-1)
-        history = history.reshape(*history.shape[:-2], -1)
-        chosen = np.searchsorted(self.lengths, state.ticks, side="right") - 1
+        history = state.history.reshape(*state.history.shape[:-2], -1)
+        chosen = self.lengths.searchsorted(state.ticks, side="right") - 1
         if chosen.ndim == 0:
             return self._by_regression(int(chosen), history, plan)
         batch = np.broadcast_shapes(history.shape[:-1], plan.shape[:-2])
@@ -169,10 +161,6 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
 
 
 def _after(state: LinearARXState, observations: Array, actions: Array) -> LinearARXState:
-    """Return the state after more ticks, (n, d_o) and (n, d_a)."""
-    past = state.observations.shape[-2]
-    return LinearARXState(
-        append_rows(state.observations, observations),
-        append_rows(state.actions, actions),
-        np.minimum(state.ticks + observations.shape[-2], past),
-    )
+    """Return the state after more ticks, (n, d_o) and (n, d_a), in standard units."""
+    newest = np.concatenate([observations, actions], axis=-1)
+    return LinearARXState(append_rows(state.history, newest), state.ticks + newest.shape[-2])

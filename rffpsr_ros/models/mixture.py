@@ -107,7 +107,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
     def predict(self, state: MixtureState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         places, weights = self._blend_of(actions.shape[-2])
-        forecasts = np.stack(
+        forecasts: Array = np.array(
             [self.members[place].predict(state.members[place], actions) for place in places]
         )
         if self.trust is not None:

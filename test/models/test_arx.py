@@ -98,15 +98,17 @@ def test_the_forecast_stands_in_for_a_missing_observation() -> None:
     expected = model.predict(state, np.array([[0.3]]))[0]
     with_gap = model.update(state, np.array([0.3]), np.array([NAN]))
     filled = model.update(state, np.array([0.3]), expected)
-    np.testing.assert_array_equal(with_gap.observations, filled.observations)
+    np.testing.assert_array_equal(with_gap.history, filled.history)
 
 
 def test_the_state_is_the_newest_history() -> None:
     model = LinearARX(past=2, future=2, ridge=1e-6).fit(linear_system(2, 80))
     state = model.state_from_history(np.arange(5.0)[:, None], 10 * np.arange(5.0)[:, None])
     assert isinstance(state, LinearARXState)
-    np.testing.assert_array_equal(state.observations, [[3.0], [4.0]])
-    np.testing.assert_array_equal(state.actions, [[30.0], [40.0]])
+    scaling = zip(model.observation_scaling, model.action_scaling, strict=True)
+    mean, deviation, *_ = (np.concatenate(pair) for pair in scaling)
+    newest = np.array([[3.0, 30.0], [4.0, 40.0]])
+    np.testing.assert_allclose(state.history, (newest - mean) / deviation, rtol=1e-15)
 
 
 def test_no_row_crosses_two_trajectories_or_a_gap() -> None:
@@ -146,7 +148,7 @@ def test_less_history_is_taken_where_it_is_better() -> None:
     model = LinearARX(past=20, future=2).fit(linear_system(4, 60, 0.02))
     assert 2 <= model.record.options["past"] <= 8
     assert model.past == model.record.options["past"]
-    assert len(model.initial_state().observations) == model.past
+    assert len(model.initial_state().history) == model.past
 
 
 def test_validation_steers_choices_only() -> None:
