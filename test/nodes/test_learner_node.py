@@ -74,13 +74,14 @@ def call(ros: Any, service: str) -> Any:
 def play(
     ros: Any, seed: int, ticks: int = 100, start_ns: int = START_NS, pause: float = 0.0
 ) -> None:
-    """Publish a run of the synthetic system, faster than time."""
+    """Publish a run of the synthetic system, faster than time; what is seen shows the command."""
     actions = np.random.default_rng(seed).uniform(-0.5, 0.5, (ticks, 1))
     run = simulate(SyntheticSystem(), actions, seed=seed)
     for tick in range(ticks):
         now = start_ns + tick * PERIOD_NS
         ros.peer.publish("/command", joint_state(now, ["a"], effort=[actions[tick, 0]]))
-        seen = joint_state(now + 10**6, ["o"], position=[run.observations[tick, 0]])
+        position = run.observations[tick, 0] + actions[tick, 0]
+        seen = joint_state(now + 10**6, ["o"], position=[position])
         ros.peer.publish("/joint_states", seen)
         ros.peer.wait(pause)
 

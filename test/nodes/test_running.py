@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pytest
+
     from test.nodes.conftest import Ros
 
 
@@ -57,3 +61,62 @@ def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
     take_waiting(peer.node)
 
     assert handed_out == [1]
+
+
+def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
+    ros: Ros, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes import running
+
+    monkeypatch.setattr(running, "TURN_NS", 3600 * 10**9)
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
+
+    def receive(message: Int64) -> None:
+        handed_out.append(message.data)
+        if message.data == 2:
+            peer.node.create_timer(0.0, lambda: None)
+
+    peer.node.create_subscription(Int64, "/number", receive, 9)
+    told.publisher("/number", Int64)
+    told.matched("/number")
+
+    def tell() -> None:
+        for number in range(3):
+            time.sleep(0.05)
+            told.publish("/number", Int64(data=number))
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    running.take_as_they_come(peer.node)
+    teller.join()
+    assert handed_out == [0, 1, 2]
+
+    told.publish("/number", Int64(data=3))
+    told.settle()
+    running.take_as_they_come(peer.node)  # the timer's turn comes first, which is the executor's
+    assert handed_out == [0, 1, 2]
+
+
+def test_services_have_their_turn_though_messages_come(ros: Ros) -> None:
+    """Messages that come without end do not keep a node from anything else."""
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.running import take_as_they_come
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
+
+    def receive(message: Int64) -> None:
+        handed_out.append(message.data)
+        told.publish("/number", Int64(data=message.data + 1))
+
+    peer.node.create_subscription(Int64, "/number", receive, 9)
+    told.publisher("/number", Int64)
+    told.matched("/number")
+    told.publish("/number", Int64(data=0))
+    told.settle()
+
+    take_as_they_come(peer.node)
+
+    assert handed_out
