@@ -12,7 +12,7 @@ from rffpsr_ros.learning.windows.folds import Fold
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_fit import Beginning, begin, complete, refine
+from rffpsr_ros.models.rff_psr_fit import Beginning, Effort, begin, complete, refine
 from rffpsr_ros.models.rff_psr_groundwork import Groundwork, lay_groundwork
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 
@@ -27,28 +27,29 @@ class Attempt(NamedTuple):
 
 
 class FoldLearner:
-    """Learns from one fold in any number of ways."""
+    """Learns from one fold in any number of ways, which differ in windows and refinement only."""
 
-    def __init__(self, part: Fold, progress: Progress) -> None:
-        """Take the recordings; nothing is learned yet."""
+    def __init__(self, part: Fold, number: int, progress: Progress) -> None:
+        """Take the recordings; nothing is learned yet. Each ``number`` has a seed of its own."""
         self._part = part
+        self._number = number
         self._progress = progress
         self._groundwork: Groundwork | None = None
         self._beginnings: dict[RFFPSROptions, Beginning] = {}
+        self._best = float("inf")
+
+    def start_score(self, options: RFFPSROptions) -> float:
+        """Return the score of the best start of refinement."""
+        return self._begun(self._own(options))[1].starts.score
 
     def attempt(self, options: RFFPSROptions) -> Attempt:
-        """Return what comes of ``options``; calls may differ in windows and refinement only."""
+        """Return what comes of ``options``; it is given up if it stays far behind an earlier one."""
+        options = self._own(options)
+        laid, beginning = self._begun(options)
+        # Other ways take the place of more careful tries of the same one.
+        effort = Effort(tries=1, rival=self._best)
         with one_blas_thread():
-            if self._groundwork is None:
-                self._groundwork = lay_groundwork(
-                    *self._part, options, fit_features, self._progress
-                )
-            laid = self._groundwork
-            start = replace(options, refine_from="both")
-            if start not in self._beginnings:
-                self._beginnings[start] = begin(laid, options, self._progress)
-            # Other ways take the place of more careful tries of the same one.
-            learned = refine(laid, self._beginnings[start], options, self._progress, tries=1)
+            learned = refine(laid, beginning, options, self._progress, effort)
 
         def finish() -> RFFPSRModel:
             with one_blas_thread():
@@ -57,4 +58,21 @@ class FoldLearner:
                 laid.signature, TrainingRecord(asdict(options), metrics, laid.notes), parts
             )
 
-        return Attempt(learned.refinement.get("score_after", float("nan")), finish)
+        score = learned.refinement.get("score_after", float("nan"))
+        self._best = min(self._best, score)
+        return Attempt(score, finish)
+
+    def _own(self, options: RFFPSROptions) -> RFFPSROptions:
+        return replace(options, seed=options.seed + self._number)
+
+    def _begun(self, options: RFFPSROptions) -> tuple[Groundwork, Beginning]:
+        """Return what comes before refinement, from the first time on as it was then."""
+        with one_blas_thread():
+            if self._groundwork is None:
+                self._groundwork = lay_groundwork(
+                    *self._part, options, fit_features, self._progress
+                )
+            start = replace(options, refine_from="both")
+            if start not in self._beginnings:
+                self._beginnings[start] = begin(self._groundwork, options, self._progress)
+        return self._groundwork, self._beginnings[start]

@@ -24,7 +24,7 @@ from rffpsr_ros.learning.windows.survey import survey
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.candidates import Candidate, best_shares, blended, members_taking_part, score
 from rffpsr_ros.models.far_horizons import FarHorizons, far_horizons
-from rffpsr_ros.models.fold_learner import Attempt, FoldLearner
+from rffpsr_ros.models.fold_learner import FoldLearner
 from rffpsr_ros.models.held_out_errors import (
     JUDGED_TICKS,
     held_out_errors,
@@ -89,12 +89,8 @@ def fit_mixture(
 
         return of_fold
 
-    learners = [FoldLearner(part, told(number)) for number, part in enumerate(parts)]
-
-    def attempt(number: int, options: RFFPSROptions) -> Attempt:
-        return learners[number].attempt(replace(options, seed=options.seed + number))
-
-    learned, chosen, tried = models_on_folds(attempt, options, len(parts))
+    learners = [FoldLearner(part, number, told(number)) for number, part in enumerate(parts)]
+    learned, chosen, tried = models_on_folds(learners, options)
     own = [
         errors
         for model, blocks in zip(learned, judged, strict=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -26,17 +27,32 @@ CLEARLY = 0.9
 where a model is used otherwise than it was taught."""
 
 
-def models_on_folds(
-    attempt: Callable[[int, RFFPSROptions], Attempt], options: RFFPSROptions, count: int
-) -> tuple[list[RFFPSRModel], RFFPSROptions, dict[str, float]]:
-    """Return a model for each of ``count`` folds, their options, and the score of all tried.
+class Learns(Protocol):
+    """One fold's learner; see `FoldLearner`."""
 
-    Every way is tried on the first fold. The safe one, and those that are better there and close
-    to the best, are tried on the second too: few recordings in one fold may flatter a way. Scores
-    are geometric means.
+    def start_score(self, options: RFFPSROptions) -> float:
+        """Return the score of what refinement starts from."""
+        ...
+
+    def attempt(self, options: RFFPSROptions) -> Attempt:
+        """Return what comes of the options."""
+        ...
+
+
+def models_on_folds(
+    learners: Sequence[Learns], options: RFFPSROptions
+) -> tuple[list[RFFPSRModel], RFFPSROptions, dict[str, float]]:
+    """Return a model for each of the folds, their options, and the score of all tried.
+
+    Every way is tried on the first fold, the most promising one first: others can be given up as
+    soon as they are seen to stay far behind. The safe one, and those that are better there and
+    close to the best, are tried on the second too: few recordings in one fold may flatter a way.
+    Scores are geometric means.
     """
     ways = _ways(options)
-    attempts = {way: [attempt(0, changed)] for way, changed in ways.items()}
+    if len(ways) > 1:
+        ways = dict(sorted(ways.items(), key=lambda way: learners[0].start_score(way[1])))
+    attempts = {way: [learners[0].attempt(changed)] for way, changed in ways.items()}
     tried = {}
     best = next(iter(ways))
     if len(ways) > 1:
@@ -45,13 +61,13 @@ def models_on_folds(
         close = [way for way in better if scores[way] <= CLOSE * min(scores.values())]
         if len(close) > 1:
             for way in close:
-                attempts[way].append(attempt(1, ways[way]))
+                attempts[way].append(learners[1].attempt(ways[way]))
         tried = {way: _score(made) for way, made in attempts.items()}
         best = min(close, key=tried.__getitem__)
         if SAFE in close and tried[best] >= CLEARLY * tried[SAFE]:
             best = SAFE
     made = attempts[best]
-    made += [attempt(number, ways[best]) for number in range(len(made), count)]
+    made += [learner.attempt(ways[best]) for learner in learners[len(made) :]]
     return [one.finish() for one in made], ways[best], tried
 
 
@@ -65,7 +81,7 @@ def _ways(options: RFFPSROptions) -> dict[str, RFFPSROptions]:
     if options.refinement != "rollout" or options.refine_from != "both":
         return {"as given": options}
     gentle = replace(options, refine_from="regularised")
-    ways = {"light": replace(options, refine_from="light"), SAFE: gentle}
+    ways = {SAFE: gentle, "light": replace(options, refine_from="light")}
     if options.base_past and options.direct_features and options.short_past:
         past = options.short_past
         ways["short"] = replace(

@@ -31,6 +31,7 @@ from rffpsr_ros.learning.refinement.window_refinement import (
 )
 from rffpsr_ros.learning.stages.initialisation import (
     InitialPredictor,
+    Starts,
     choose_ridges,
     predictor_regression,
 )
@@ -66,6 +67,18 @@ LATER_RATE = 0.3
 """The second stage's learning rate, relative to the first one's."""
 
 
+class Effort(NamedTuple):
+    """How long refinement by rolling out goes on where it finds little."""
+
+    tries: int = RefinementOptions.tries
+    """One that finds nothing better is followed by a more careful one."""
+    rival: float = RefinementOptions.rival
+    """The score of another way; what stays far behind it is given up."""
+
+
+THOROUGH = Effort()
+
+
 class Learned(NamedTuple):
     """Weights after refinement, and what to tell of how they came about."""
 
@@ -79,7 +92,7 @@ class Beginning(NamedTuple):
     """Predictors by regression, from which refinement can start."""
 
     frame: Frame
-    starts: Sequence[InitialPredictor]  # the lightly regularised one, the best one
+    starts: Starts
     generator: np.random.Generator
     """As regression left it; whoever goes on takes a copy."""
     notes: dict[str, Any]
@@ -108,8 +121,8 @@ def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) ->
     if options.refinement == "window":
         dynamics, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
     generator = copy.deepcopy(groundwork.generator)
-    starts, choices = _starts(prepared, frame, dynamics, options, generator)
-    return Beginning(starts[-1].frame, starts, generator, notes | choices)
+    starts = _starts(prepared, frame, dynamics, options, generator)
+    return Beginning(starts.best.frame, starts, generator, notes | starts.notes)
 
 
 def refine(
@@ -117,18 +130,16 @@ def refine(
     beginning: Beginning,
     options: RFFPSROptions,
     progress: Progress,
-    tries: int = RefinementOptions.tries,
+    effort: Effort = THOROUGH,
 ) -> Learned:
-    """Return the weights refined in the form that the options ask for.
-
-    A try of refinement that finds nothing better is followed by more careful ones, ``tries`` in
-    all.
-    """
+    """Return the weights refined in the form that the options ask for."""
     prepared, stages, frame = groundwork.prepared, groundwork.stages, beginning.frame
-    weights, notes = beginning.starts[-1].weights, beginning.notes
+    weights, notes = beginning.starts.best.weights, beginning.notes
     if options.refinement == "rollout":
         generator = copy.deepcopy(beginning.generator)
-        refined = _refine_in_stages(prepared, beginning.starts, options, generator, progress, tries)
+        refined = _refine_in_stages(
+            prepared, beginning.starts, options, generator, progress, effort
+        )
         weights, notes = refined.weights, refined.notes() | notes
     if options.forecast != "window":
         return Learned(frame, weights, None, notes)
@@ -150,11 +161,11 @@ def complete(
 
 def _refine_in_stages(
     prepared: Prepared,
-    starts: Sequence[InitialPredictor],
+    starts: Starts,
     options: RFFPSROptions,
     generator: np.random.Generator,
     progress: Progress,
-    tries: int,
+    effort: Effort,
 ) -> Refined:
     """Refine by rolling out; a horizon longer than ``future`` after that one, and more gently.
 
@@ -162,8 +173,8 @@ def _refine_in_stages(
     says nothing.
     """
     gentle = options.refine_from == "regularised"
-    starts = starts[-1:] if gentle else starts
-    reference = starts[0]
+    begun = [starts.best] if gentle else [starts.light, starts.best]
+    reference = begun[0]
     frame = reference.frame.astype(np.float32)
     horizon = options.horizon or options.future
     train = _segments(prepared.train, frame, options)
@@ -172,12 +183,12 @@ def _refine_in_stages(
         min(horizon, options.future),
         options.iterations,
         options.learning_rate,
-        tries=tries,
+        **effort._asdict(),
         stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),
     )
     if gentle:
         stage = replace(stage, **GENTLE, learning_rate=GENTLE_RATE * options.learning_rate)
-    refined = refine_rollout(starts, train, validation, stage, generator, progress)
+    refined = refine_rollout(begun, train, validation, stage, generator, progress)
     if horizon <= options.future:
         return refined
     stage = replace(
@@ -196,8 +207,8 @@ def _starts(
     dynamics: Dynamics,
     options: RFFPSROptions,
     generator: np.random.Generator,
-) -> tuple[list[InitialPredictor], dict[str, Any]]:
-    """Fit base, direct term and prediction weights around the learned dynamics; best last."""
+) -> Starts:
+    """Fit base, direct term and prediction weights around the learned dynamics."""
     runs, seen = prepared.train.filled, prepared.train.seen
     whiten = options.refinement == "rollout"
     regression = predictor_regression(

@@ -246,9 +246,7 @@ def test_refinement_lowers_the_validation_score() -> None:
 
 def test_refinement_that_gains_nothing_ends_early() -> None:
     draw = np.random.default_rng(0)
-    noise = [
-        Trajectory(draw.standard_normal(60), draw.standard_normal(60), 0.1) for _ in range(12)
-    ]
+    noise = [Trajectory(draw.standard_normal(60), draw.standard_normal(60), 0.1) for _ in range(12)]
     reached: list[float] = []
 
     def told(stage: str, fraction: float, error: float | None = None) -> None:
@@ -258,7 +256,7 @@ def test_refinement_that_gains_nothing_ends_early() -> None:
     options = QUICK | {"iterations": 200, "refine_from": "regularised"}
     model = RFFPSR(**options).fit_one(noise, progress=told)
     assert model.record.metrics["refinement"]["iterations"] < 40
-    assert max(reached) <= 0.4
+    assert max(reached) <= 0.2
 
 
 REFUSALS: dict[str, tuple[dict[str, Any], str]] = {

@@ -41,6 +41,9 @@ AVERAGING = 0.9
 PATIENCE = 0.2
 """What has not improved for this fraction of the iterations will not; a try ends there."""
 
+HOPELESS = 1.7
+"""What still errs so many times as much as a rival by then will not come near it."""
+
 RISES = 2
 """Nor will what has become worse at so many looks in a row: it fits the noise."""
 
@@ -49,7 +52,8 @@ RISES = 2
 class RefinementOptions:
     """How to refine; see `RFFPSR` for the meaning to a user.
 
-    Steps of what predicts are ``output_step`` one-step errors, times the learning rate.
+    Steps of what predicts are ``output_step`` one-step errors, times the learning rate. ``rival``
+    is the validation score of somebody else, whom it is of no use to stay far behind.
     """
 
     horizon: int = 10
@@ -60,6 +64,7 @@ class RefinementOptions:
     check_every: int = 20
     tries: int = 3
     output_step: float = 2.0
+    rival: float = float("inf")
 
 
 class Refined(NamedTuple):
@@ -201,7 +206,9 @@ def _descend(
             error = float(np.sqrt(best.score / task.validation.target.shape[2]))
             progress("refinement", iteration / options.iterations, error)
         rises, before = (rises + 1 if score > before else 0), score
-        if rises == RISES or iteration - best.iterations >= PATIENCE * options.iterations:
+        patience = PATIENCE * options.iterations
+        hopeless = iteration >= patience and best.score > HOPELESS * options.rival
+        if rises == RISES or iteration - best.iterations >= patience or hopeless:
             break
     return best
 

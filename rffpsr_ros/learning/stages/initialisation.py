@@ -65,6 +65,15 @@ class InitialPredictor(NamedTuple):
     direct_coordinates: Array
 
 
+class Starts(NamedTuple):
+    """Where refinement can start."""
+
+    light: InitialPredictor
+    best: InitialPredictor
+    score: float  # of the best one
+    notes: dict[str, Any]
+
+
 class PredictorRegression(NamedTuple):
     """Moments from which base, direct term and prediction weights follow for any ridges.
 
@@ -142,7 +151,7 @@ def predictor_regression(
 
 def choose_ridges(
     regression: PredictorRegression, score: Callable[[InitialPredictor], float]
-) -> tuple[list[InitialPredictor], dict[str, Any]]:
+) -> Starts:
     """Return a lightly regularised predictor, the one with the least score, and what was chosen.
 
     First the base's ridge is chosen, with the base alone; then the remainder's, or none, so that
@@ -162,8 +171,13 @@ def choose_ridges(
         "remainder_scores": {str(ridge): value for ridge, value in together.items()},
     }
     light = LIGHT_RIDGE if remainder is None else min(LIGHT_RIDGE, remainder)
-    chosen = [light, remainder]
-    return [regression.predictor(base_ridge, ridge) for ridge in chosen], notes
+    lowest = alone[base_ridge] if remainder is None else together[remainder]
+    return Starts(
+        regression.predictor(base_ridge, light),
+        regression.predictor(base_ridge, remainder),
+        lowest,
+        notes,
+    )
 
 
 def _draw_direct(
