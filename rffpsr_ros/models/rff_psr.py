@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rffpsr_ros.learning.filtering.compiled_step import CompiledStep
 
 
-_LIMITED = np.array([[0, i & 1, i >> 1, 0, 0, 0] for i in range(4)])
-"""What is added to a state's events, by what compiled code says was limited."""
+_UNUSUAL = np.array([[i >> 2 & 1, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(8)])
+"""What is added to a state's events, by what compiled code says was unusual."""
 
 
 class RFFPSRState(NamedTuple):
@@ -53,8 +53,8 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         self.signature = signature
         self.record = record
         self.parts: Parts = in_order(parts)
-        expected = parts.expected if parts.stand_in == "features" else None
-        self._step = PreparedStep(self.parts.weights, self.parts.frame, expected)
+        self._expected = parts.expected if parts.stand_in == "features" else None
+        self._step = PreparedStep(self.parts.weights, self.parts.frame, self._expected)
         self._past = max(self._step.past, parts.history.past)
         self._acted = self._step.layout.acted
         scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
@@ -100,14 +100,15 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
     def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
-            usual = self._compiled.tick(state.belief, state.past, action, observation)
-            if usual is not None:
-                belief, past, squared, limited = usual
-                surprise = _running_mean(state.surprise, squared)
+            compiled = self._compiled.tick(state.belief, state.past, action, observation)
+            if compiled is not None:
+                belief, past, squared, kinds = compiled
+                surprise, events = state.surprise, state.events
+                if squared == squared:  # else nothing was seen
+                    surprise = _running_mean(surprise, squared)
                 if surprise <= self.parts.guards.surprise:
-                    events = state.events
-                    if limited:
-                        events = events + _LIMITED[limited]
+                    if kinds:
+                        events = events + _UNUSUAL[kinds]
                     return RFFPSRState(
                         belief, past, state.age + 1, state.calm + 1, surprise, events
                     )
@@ -194,7 +195,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         scaling, usual = self._tick_scaling, self._normal[:2]
         given = scaling.mean, scaling.deviation, self._innovation_weights, usual
         try:
-            return CompiledStep(weights, frame, *given)
+            return CompiledStep(weights, frame, *given, self._expected)
         except OSError:  # no room to keep what was compiled
             return None
 

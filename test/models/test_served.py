@@ -5,7 +5,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from rffpsr_ros.learning.filtering.predictor import predict_observation
 from rffpsr_ros.learning.windows.arrays import Array, khatri_rao
 from rffpsr_ros.models.rff_psr import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.rff_psr_parts import StandIn
 from test.models.test_rff_psr import QUICK, two_channel_runs
 
 HORIZON = 8
@@ -134,6 +135,28 @@ def test_events_are_those_of_numpy(model: RFFPSRModel, run: Trajectory) -> None:
     assert counted[0][1] > 0
     assert counted[0][2] > 0
     np.testing.assert_array_equal(counted[0], counted[1])
+
+
+@pytest.mark.parametrize("stand_in", get_args(StandIn))
+def test_missing_observations_need_nothing_but_compiled_code(
+    model: RFFPSRModel, run: Trajectory, stand_in: StandIn
+) -> None:
+    """A lost message must not cost more time than one that came: there would be more to come."""
+    pytest.importorskip("numba")
+    guards = model.parts.guards._replace(surprise=np.inf)
+    parts = model.parts._replace(stand_in=stand_in, guards=guards)
+    model = RFFPSRModel(model.signature, model.record, parts)
+    ticks = list(zip(run.actions, run.observations, strict=True))
+    ended = []
+    for served in (model.served(compiled=False), model.served()):
+        state = served.update(served.initial_state(), *ticks[0])
+        if served.compiled:
+            served._step = None  # type: ignore[assignment]
+        states = [state := served.update(state, *tick) for tick in ticks[1:]]
+        ended.append([np.array(part) for part in zip(*states, strict=True)])
+    assert ended[0][5][-1, 0] == 5
+    for one, other in zip(*ended, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.abs(one).max())
 
 
 @pytest.mark.parametrize("compiled", [False, True])

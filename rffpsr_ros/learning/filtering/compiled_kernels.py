@@ -58,7 +58,8 @@ class Predictor(NamedTuple):
     from_observation: Array
     action: Array
     from_action: Array
-    read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance
+    read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
+    # after them, where they stand in for what is missing, expected features (r_a p, r_o)
     commanded: Array  # (p, columns of `read`): what the features of `command` make of it
     base: Array  # (d_o, b), of the last b values of a row that ends with an action
     scaling: Array  # (2, d): mean and deviation of raw values
@@ -105,19 +106,6 @@ def unpacked(packed: Array) -> Predictor:
 
 
 @_compiled
-def multiply_transposed(left: Array, right: Array, output: Array) -> None:
-    """Write left (N, k) times the transpose of right (m, k)."""
-    if len(left) > 1:
-        np.dot(left, right.T, output)
-        return
-    for i in range(len(right)):
-        row, other, total = left[0], right[i], np.float32(0)
-        for k in range(len(row)):
-            total += row[k] * other[k]
-        output[0, i] = total
-
-
-@_compiled
 def waves_of(phases: Array, waves: Array) -> None:
     """Write cosines and sines (2 D,) of phases (D,) in quarter turns."""
     count = len(phases)
@@ -154,7 +142,7 @@ def evaluate(
     np.dot(points, frequencies, phases)
     for n in range(len(rows)):
         waves_of(phases[n], waves[n])
-    multiply_transposed(waves, output, features)
+    np.dot(waves, output.T, features)
 
 
 @_compiled
@@ -252,11 +240,12 @@ def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, ou
 
 @_compiled
 def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float, int]:
-    """Write a state after a tick; return its mean squared innovation, and what was limited.
+    """Write a state after a tick; return its mean squared innovation, and what was unusual.
 
     ``after`` holds belief and past (p + P d,), and in place of the newest tick (action,
-    observation) as they came. Limited were: 0 nothing, 1 an observation, 2 an action, 3 both. -1
-    stands for missing values and beliefs of unusual size: then nothing written counts.
+    observation) as they came, NaN where missing. Unusual were, added up: 1 a limited observation, 2
+    a limited action, 4 a missing observation; -1: values that are infinite, or the belief's size,
+    and nothing written counts. The innovation is NaN if all was missing.
     """
     predictor = unpacked(packed)
     before, columns = past.shape
@@ -264,28 +253,42 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     next_belief, ticks = after[:states], after[states:]
     older, newest = ticks[: (before - 1) * columns], ticks[(before - 1) * columns :]
     older[:] = past[1:].reshape(-1)
-    limited = 0
+    acted, unusual, seen = columns - observed, 0, 0
     for i in range(columns):
         newest[i] = (newest[i] - predictor.scaling[0, i]) / predictor.scaling[1, i]
-        if not np.isfinite(newest[i]):
+        if i >= acted and np.isnan(newest[i]):
+            unusual |= 4
+        elif not np.isfinite(newest[i]):
             return 0.0, -1
-        if not predictor.limits[0, i] <= newest[i] <= predictor.limits[1, i]:
-            limited |= 2 if i < columns - observed else 1
+        elif not predictor.limits[0, i] <= newest[i] <= predictor.limits[1, i]:
+            unusual |= 2 if i < acted else 1
     rows, limits, stop = ticks.reshape(1, -1), predictor.limits, len(ticks) - observed
     direct = np.empty((1, observed), np.float32)
     features = np.empty((1, len(predictor.from_observation)), np.float32)
     read = np.empty((1, predictor.read.shape[1]), np.float32)
     evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
-    seen = predictor.observation, predictor.from_observation
-    evaluate(rows, len(ticks), seen[0], seen[1], limits, features)
     read_off(rows, stop, belief.reshape(1, -1), predictor, read)
     expected = np.empty(observed)
     expect(read[0], direct[0], ticks, stop, predictor, expected)
+    innovation = 0.0
+    for o in range(observed):
+        if np.isnan(newest[acted + o]):
+            newest[acted + o] = expected[o]
+        else:
+            error = newest[acted + o] - expected[o]
+            innovation += error * error * predictor.innovation_weights[o]
+            seen += 1
+    size = features.shape[1]
+    told = observed + states * size + size * (size + 1) // 2
+    if seen == 0 and read.shape[1] > told:
+        features[0] = read[0, told:]
+    else:
+        maps = predictor.observation, predictor.from_observation
+        evaluate(rows, len(ticks), maps[0], maps[1], limits, features)
     condition(read[0], observed, features[0], predictor.bounds, next_belief)
-    error = newest[columns - observed :] - expected
-    innovation = np.dot(error * error, predictor.innovation_weights)
     usual = predictor.bounds[2] <= np.dot(next_belief, next_belief) <= predictor.bounds[3]
-    return innovation, limited if usual else -1
+    mean = innovation * observed / seen if seen else np.nan
+    return mean, unusual if usual else -1
 
 
 @_compiled

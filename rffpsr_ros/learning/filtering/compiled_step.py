@@ -28,6 +28,8 @@ class CompiledStep:
         (d_o,): of squared errors in the innovation.
     usual
         The squared norms between which a belief is.
+    expected
+        As `PreparedStep` takes it.
 
     Raises
     ------
@@ -43,10 +45,11 @@ class CompiledStep:
         deviation: Array,
         innovation_weights: Array,
         usual: tuple[float, float],
+        expected: Array | None,
     ) -> None:
-        self._given = (weights, frame, mean, deviation, innovation_weights, usual)
+        self._given = (weights, frame, mean, deviation, innovation_weights, usual, expected)
         layout = layout_of(weights, frame)
-        self._packed = packed(weights, frame, mean, deviation, innovation_weights, usual)
+        self._packed = packed(*self._given)
         self._states = len(weights.initial)
         self._observed, self._columns = layout.observed, layout.columns
 
@@ -62,18 +65,19 @@ class CompiledStep:
     def tick(
         self, belief: Array, past: Array, action: Array, observation: Array
     ) -> tuple[Array, Array, float, int] | None:
-        """Return belief and past after a tick, its mean squared innovation, and what was limited.
+        """Return belief and past after a tick, its mean squared innovation, and what was unusual.
 
-        Limited were: 0 nothing, 1 an observation, 2 an action, 3 both. None stands for ticks that
-        are not for compiled code: with missing values, or a belief of unusual size after them.
+        Unusual were, added up: 1 a limited observation, 2 a limited action, 4 a missing
+        observation. The innovation is NaN if all was missing. None stands for ticks that are not
+        for compiled code: with infinite values, or a belief of unusual size after them.
         """
         after = np.empty(self._states + past.size)
         after[-self._columns : -self._observed] = action
         after[-self._observed :] = observation
-        innovation, limited = tick(self._packed, belief, past, after)
-        if limited < 0:
+        innovation, unusual = tick(self._packed, belief, past, after)
+        if unusual < 0:
             return None
-        return after[: self._states], after[self._states :].reshape(past.shape), innovation, limited
+        return after[: self._states], after[self._states :].reshape(past.shape), innovation, unusual
 
     def roll_out(self, belief: Array, past: Array, plans: Array) -> Array:
         """Return forecasts (..., H, d_o) given actions (..., H, d_a), in their own units."""
@@ -105,6 +109,7 @@ def packed(
     deviation: Array,
     innovation_weights: Array,
     usual: tuple[float, float],
+    expected: Array | None,
 ) -> Array:
     """Return a predictor in one array, as `compiled_kernels.unpacked` takes it apart again.
 
@@ -120,6 +125,8 @@ def packed(
         low, high = frame.limits[::2], frame.limits[1::2]
         limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
     read = np.hstack([weights.prediction, weights.extended, weights.covariance])
+    if expected is not None:
+        read = np.hstack([read, expected])
     states, width = len(weights.initial), read.shape[1]
     by_action = read.reshape(states, -1, width).swapaxes(0, 1).reshape(-1, width)
     bounds = frame.conditioning.regularisation, frame.conditioning.cap, *usual

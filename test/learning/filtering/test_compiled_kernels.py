@@ -5,11 +5,7 @@ import pytest
 
 pytest.importorskip("numba")
 
-from rffpsr_ros.learning.filtering.compiled_kernels import (
-    conditioner,
-    multiply_transposed,
-    waves_of,
-)
+from rffpsr_ros.learning.filtering.compiled_kernels import conditioner, waves_of
 from rffpsr_ros.learning.windows.arrays import symmetric_half
 
 
@@ -20,16 +16,6 @@ def test_waves_are_cosines_and_sines() -> None:
     angles = turns.astype(np.float64) * (np.pi / 2)
     np.testing.assert_allclose(waves[: len(turns)], np.cos(angles), rtol=0, atol=3e-7)
     np.testing.assert_allclose(waves[len(turns) :], np.sin(angles), rtol=0, atol=3e-7)
-
-
-@pytest.mark.parametrize("rows", [1, 3])
-def test_products(rows: int) -> None:
-    generator = np.random.default_rng(0)
-    left = generator.normal(size=(rows, 7)).astype(np.float32)
-    right = generator.normal(size=(5, 7)).astype(np.float32)
-    output = np.empty((rows, 5), np.float32)
-    multiply_transposed(left, right, output)
-    np.testing.assert_allclose(output, left @ right.T, atol=1e-6)
 
 
 @pytest.mark.parametrize("size", [1, 2, 6, 13])
