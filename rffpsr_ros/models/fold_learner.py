@@ -43,7 +43,7 @@ class FoldLearner:
         return self._begun(self._own(options))[1].starts.score
 
     def attempt(self, options: RFFPSROptions) -> Attempt:
-        """Return what comes of ``options``; it is given up if it stays far behind an earlier one."""
+        """Return what comes of ``options``; given up if far behind what came of others."""
         options = self._own(options)
         laid, beginning = self._begun(options)
         # Other ways take the place of more careful tries of the same one.
