@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class ForecastPublisher:
         }
         self._state = node.create_publisher(message_class(PREDICTION_TYPE), "~/state", DEPTH)
         self._prediction: tuple[tuple[int, ...], str, Any] | None = None
+        self._predicted: tuple[Sequence[str], str, Any] | None = None
         self._awaited: deque[tuple[int, Array, str]] = deque()
 
     @property
@@ -82,7 +84,7 @@ class ForecastPublisher:
         if self._listened("predicted"):
             target_ns = forecast.origin_ns + ahead_ns(lead, period)
             self._publishers["predicted"].publish(
-                predicted_message(make, ahead, names, target_ns, forecast.assumes)
+                self._predicted_of(ahead, names, target_ns, forecast.assumes)
             )
 
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
@@ -110,11 +112,28 @@ class ForecastPublisher:
         if self._prediction is None or self._prediction[:2] != (shape, assumes):
             self._prediction = (shape, assumes, prediction_message(make, values, assumes))
         message = self._prediction[2]
-        message.data = array.array("d", np.ascontiguousarray(values).tobytes())
+        message.data = _as_array(values)
+        return message
+
+    def _predicted_of(
+        self, values: Array, names: Sequence[str], stamp_ns: int, assumes: str
+    ) -> Any:
+        """Return the message of what is expected at a time; names and words are filled in once."""
+        if self._predicted is None or self._predicted[:2] != (names, assumes):
+            message = predicted_message(make, values, names, stamp_ns, assumes)
+            self._predicted = (names, assumes, message)
+        message = self._predicted[2]
+        stamp = message.header.stamp
+        stamp.sec, stamp.nanosec = divmod(stamp_ns, 10**9)
+        message.position = _as_array(values)
         return message
 
     def _listened(self, name: str) -> bool:
         return bool(self._publishers[name].get_subscription_count())
+
+
+def _as_array(values: Array) -> array.array[float]:
+    return array.array("d", np.ascontiguousarray(values).tobytes())
 
 
 def _state_message(state: Any) -> Any:

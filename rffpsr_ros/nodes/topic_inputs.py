@@ -67,10 +67,12 @@ class TopicInput:
         self._times = times
         self._profile = profile
         kinds = QoSOverridingOptions.with_default_policies() if overridable else None
+        # rclpy's events executor fails where a callback wants to know more than the message.
+        alone = self._node.get_parameter("executor").value == "events"
         self._subscription = self._node.create_subscription(
             message_class(self.type),
             self.topic,
-            self._take,
+            self._take_alone if alone else self._take,
             profile,
             raw=True,
             qos_overriding_options=kinds,
@@ -168,6 +170,9 @@ class TopicInput:
     def _decoded_stamp(self, data: bytes, receive_ns: int) -> int:
         message = self.decode(data)
         return receive_ns if message is None else stamp_of(message, receive_ns)
+
+    def _take_alone(self, data: bytes) -> None:
+        self._take(data, {"received_timestamp": 0})
 
     def _take(self, data: bytes, info: Mapping[str, int]) -> None:
         assert self._times is not None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from rffpsr_ros.models.storage import load_model
 
@@ -71,6 +72,28 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
         seen = np.sin(0.3 * round((_ns(one.header.stamp) - START_NS - 1000) / PERIOD_NS))
         assert one.position[0] == seen - expected[_ns(one.header.stamp)]
     assert len(belief[-1].data) == len(load_model(synthetic_model).initial_state()[0])
+    assert node.end() == 0
+
+
+def test_the_events_executor_hands_out_messages_too(ros: Any, synthetic_model: Path) -> None:
+    pytest.importorskip("rclpy.experimental.events_executor")
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    node = ros.start("filter_node", model_path=synthetic_model, executor="events")
+    peer = ros.peer
+    prediction = peer.collect("/rffpsr_filter/prediction", Float64MultiArray)
+    peer.publisher("/joint_states", JointState)
+    peer.publisher("/command", JointState)
+    peer.matched("/joint_states", "/command")
+    node.wait_for("serving")
+    peer.heard("/rffpsr_filter/prediction")
+    for tick in range(10):
+        stamp = START_NS + tick * PERIOD_NS
+        peer.publish("/command", joint_state(stamp, ["a"], effort=[0.1]))
+        peer.publish("/joint_states", joint_state(stamp + 1000, ["o"], position=[0.2]))
+        peer.spin()
+    peer.until(lambda: prediction, "a forecast")
     assert node.end() == 0
 
 

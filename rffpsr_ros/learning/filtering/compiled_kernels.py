@@ -149,15 +149,16 @@ def evaluate(
 def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Array) -> None:
     """Write u W (N, columns), u = phi^a x q, for the actions before ``stop`` in rows (N, T d)."""
     count, size = len(rows), len(own.from_action)
-    action = np.empty((count, size), np.float32)
     if count == 1:
         given = rows[0, stop - len(own.command) : stop]
         if (given != own.command).any():
             own.command[:] = given
+            action = np.empty((1, size), np.float32)
             evaluate(rows, stop, own.action, own.from_action, own.limits, action)
             np.dot(action, own.read.reshape(size, -1), own.commanded.reshape(1, -1))
         np.dot(beliefs.astype(np.float32), own.commanded, output)
         return
+    action = np.empty((count, size), np.float32)
     evaluate(rows, stop, own.action, own.from_action, own.limits, action)
     states = beliefs.shape[1]
     joined = np.empty((count, size * states), np.float32)
