@@ -59,7 +59,7 @@ class RefinementOptions:
     horizon: int = 10
     iterations: int = 300
     learning_rate: float = 1e-2
-    batch: int = 16
+    batch: int = 8
     stride: int = 4
     check_every: int = 20
     tries: int = 3
