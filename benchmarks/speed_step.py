@@ -12,6 +12,7 @@ BLAS.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -100,11 +101,13 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
     """Return the costs of an update, a forecast and many plans, by numpy and compiled."""
     nothing = Mean().fit([run])
     empty, action, seen = nothing.initial_state(), run.actions[20], run.observations[20]
+    turns = itertools.cycle([action, run.actions[30]])  # compiled code remembers the last action
     plan = run.actions[20 : 20 + HORIZON].copy()
-    plans = np.tile(plan, (PLANS, 1, 1))
+    held, plans = np.tile(plan[0], (HORIZON, 1)), np.tile(plan, (PLANS, 1, 1))
     weights = model.parts.weights
     inner, columns = len(weights.covariance), weights.covariance.shape[1]
     columns += weights.extended.shape[1] + weights.prediction.shape[1]
+    empty_forecast = least_time(lambda: nothing.predict(empty, plan), 0.1)
     floors = {
         "update": (
             least_time(lambda: nothing.update(empty, action, seen), 0.1)
@@ -112,9 +115,12 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
             "empty call + product",
         ),
         "forecast": (
-            least_time(lambda: nothing.predict(empty, plan), 0.1)
-            + HORIZON * product_time(1, inner, columns),
+            empty_forecast + HORIZON * product_time(1, inner, columns),
             "empty call + products",
+        ),
+        "forecast, command held": (
+            empty_forecast + HORIZON * product_time(1, len(weights.initial), columns),
+            "empty call + products with the state",
         ),
         "plans": (HORIZON * product_time(PLANS, inner, columns), "products"),
     }
@@ -126,8 +132,9 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
         for before in range(20):
             state = served.update(state, run.actions[before], run.observations[before])
         acts: dict[str, Callable[[], object]] = {
-            "update": lambda m=served, s=state: m.update(s, action, seen),  # type: ignore[misc]
+            "update": lambda m=served, s=state: m.update(s, next(turns), seen),  # type: ignore[misc]
             "forecast": lambda m=served, s=state: m.predict(s, plan),  # type: ignore[misc]
+            "forecast, command held": lambda m=served, s=state: m.predict(s, held),  # type: ignore[misc]
             "plans": lambda m=served, s=state: m.predict(s, plans),  # type: ignore[misc]
         }
         for what, act in acts.items():

@@ -45,19 +45,16 @@ def _compiled(function: FunctionT, inline: Literal["never", "always"] = "never")
 _in_place = partial(_compiled, inline="always")  # a part of those that call it
 
 
+Fourier = tuple[Array, Array]
+"""Frequencies (i, D) in quarter turns, and what becomes of cosines and sines (r, 2 D)."""
+
+
 class Predictor(NamedTuple):
-    """A predictor as loops want it; ticks are rows (action, observation).
+    """A predictor as loops want it; ticks are rows (action, observation)."""
 
-    Of three maps, their frequencies (i, D) in quarter turns, and what becomes of cosines and sines
-    (r, 2 D).
-    """
-
-    direct: Array  # of the last `direct_past` ticks and an action
-    from_direct: Array  # to expected observations
-    observation: Array
-    from_observation: Array
-    action: Array
-    from_action: Array
+    direct: Fourier  # of the last `direct_past` ticks and an action, to expected observations
+    observation: Fourier
+    action: Fourier
     read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
     # after them, where they stand in for what is missing, expected features (r_a p, r_o)
     commanded: Array  # (p, columns of `read`): what the features of `command` make of it
@@ -72,9 +69,8 @@ class Predictor(NamedTuple):
 
 
 @_in_place
-def _part(values: Array, packed: Array, place: int) -> Array:
-    start, rows = int(packed[3 * place]), int(packed[3 * place + 1])
-    columns = int(packed[3 * place + 2])
+def _part(values: Array, header: Array, place: int) -> Array:
+    start, rows, columns = header[3 * place], header[3 * place + 1], header[3 * place + 2]
     return values[start : start + rows * columns].reshape(rows, columns)
 
 
@@ -84,24 +80,21 @@ def unpacked(packed: Array) -> Predictor:
 
     Every further argument would cost a call as much as a small product of matrices.
     """
-    singles = packed.view(np.float32)
+    singles, header = packed.view(np.float32), packed.view(np.int64)
     return Predictor(
-        _part(singles, packed, 0),
-        _part(singles, packed, 1),
-        _part(singles, packed, 2),
-        _part(singles, packed, 3),
-        _part(singles, packed, 4),
-        _part(singles, packed, 5),
-        _part(singles, packed, 6),
-        _part(singles, packed, 7),
-        _part(packed, packed, 8),
-        _part(packed, packed, 9),
-        _part(packed, packed, 10),
-        _part(packed, packed, 11),
-        _part(packed, packed, 12)[0],
-        _part(packed, packed, 13)[0],
-        _part(packed, packed, 14)[0],
-        _part(packed, packed, 15)[0],
+        (_part(singles, header, 0), _part(singles, header, 1)),
+        (_part(singles, header, 2), _part(singles, header, 3)),
+        (_part(singles, header, 4), _part(singles, header, 5)),
+        _part(singles, header, 6),
+        _part(singles, header, 7),
+        _part(packed, header, 8),
+        _part(packed, header, 9),
+        _part(packed, header, 10),
+        _part(packed, header, 11),
+        _part(packed, header, 12)[0],
+        _part(packed, header, 13)[0],
+        _part(packed, header, 14)[0],
+        _part(packed, header, 15)[0],
     )
 
 
@@ -122,10 +115,9 @@ def waves_of(phases: Array, waves: Array) -> None:
 
 
 @_compiled
-def evaluate(
-    rows: Array, stop: int, frequencies: Array, output: Array, limits: Array, features: Array
-) -> None:
+def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Array) -> None:
     """Write features (N, r) of what stands before ``stop`` in rows of ticks (N, T d)."""
+    frequencies, output = maps
     size, count = frequencies.shape
     if count == 0:
         features[:] = 0
@@ -142,25 +134,35 @@ def evaluate(
     np.dot(points, frequencies, phases)
     for n in range(len(rows)):
         waves_of(phases[n], waves[n])
-    np.dot(waves, output.T, features)
+    if len(rows) > 1:
+        np.dot(waves, output.T, features)
+        return
+    for i in range(len(output)):  # so few are multiplied before a library has begun
+        row, other, total = waves[0], output[i], np.float32(0)
+        for k in range(len(row)):
+            total += row[k] * other[k]
+        features[0, i] = total
 
 
 @_compiled
 def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Array) -> None:
     """Write u W (N, columns), u = phi^a x q, for the actions before ``stop`` in rows (N, T d)."""
-    count, size = len(rows), len(own.from_action)
+    count, states, size = len(rows), beliefs.shape[1], len(own.action[1])
     if count == 1:
         given = rows[0, stop - len(own.command) : stop]
         if (given != own.command).any():
             own.command[:] = given
             action = np.empty((1, size), np.float32)
-            evaluate(rows, stop, own.action, own.from_action, own.limits, action)
+            evaluate(rows, stop, own.action, own.limits, action)
             np.dot(action, own.read.reshape(size, -1), own.commanded.reshape(1, -1))
-        np.dot(beliefs.astype(np.float32), own.commanded, output)
+        output[:] = 0
+        for i in range(states):
+            state, row = np.float32(beliefs[0, i]), own.commanded[i]
+            for j in range(len(row)):
+                output[0, j] += state * row[j]
         return
     action = np.empty((count, size), np.float32)
-    evaluate(rows, stop, own.action, own.from_action, own.limits, action)
-    states = beliefs.shape[1]
+    evaluate(rows, stop, own.action, own.limits, action)
     joined = np.empty((count, size * states), np.float32)
     for n in range(count):
         for a in range(size):
@@ -265,9 +267,9 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
             unusual |= 2 if i < acted else 1
     rows, limits, stop = ticks.reshape(1, -1), predictor.limits, len(ticks) - observed
     direct = np.empty((1, observed), np.float32)
-    features = np.empty((1, len(predictor.from_observation)), np.float32)
+    features = np.empty((1, len(predictor.observation[1])), np.float32)
     read = np.empty((1, predictor.read.shape[1]), np.float32)
-    evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
+    evaluate(rows, stop, predictor.direct, limits, direct)
     read_off(rows, stop, belief.reshape(1, -1), predictor, read)
     expected = np.empty(observed)
     expect(read[0], direct[0], ticks, stop, predictor, expected)
@@ -284,8 +286,7 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     if seen == 0 and read.shape[1] > told:
         features[0] = read[0, told:]
     else:
-        maps = predictor.observation, predictor.from_observation
-        evaluate(rows, len(ticks), maps[0], maps[1], limits, features)
+        evaluate(rows, len(ticks), predictor.observation, limits, features)
     condition(read[0], observed, features[0], predictor.bounds, next_belief)
     usual = predictor.bounds[2] <= np.dot(next_belief, next_belief) <= predictor.bounds[3]
     mean = innovation * observed / seen if seen else np.nan
@@ -317,22 +318,22 @@ def _roll_out_together(
     belief = np.empty((count, beliefs.shape[1]))
     _begin(beliefs, pasts, plans, predictor.scaling, belief, rows)
     direct = np.empty((count, observed), np.float32)
-    features = np.empty((count, len(predictor.from_observation)), np.float32)
+    features = np.empty((count, len(predictor.observation[1])), np.float32)
     read = np.empty((count, predictor.read.shape[1]), np.float32)
-    seen = predictor.observation, predictor.from_observation
     for h in range(horizon):
         start = (before + h) * columns
         stop = start + acted
         if h:
-            evaluate(rows, start, seen[0], seen[1], limits, features)
+            evaluate(rows, start, predictor.observation, limits, features)
             for n in range(count):
                 condition(read[n], observed, features[n], predictor.bounds, belief[n])
-        evaluate(rows, stop, predictor.direct, predictor.from_direct, limits, direct)
+        evaluate(rows, stop, predictor.direct, limits, direct)
         read_off(rows, stop, belief, predictor, read)
         for n in range(count):
             expected = rows[n, stop : stop + observed]
             expect(read[n], direct[n], rows[n], stop, predictor, expected)
-            forecasts[n, h] = expected * deviation + mean
+            for o in range(observed):
+                forecasts[n, h, o] = expected[o] * deviation[o] + mean[o]
 
 
 @_compiled

@@ -140,7 +140,7 @@ def packed(
 
 
 def _in_one_array(singles: Sequence[Array], doubles: Sequence[Array]) -> Array:
-    """Return matrices behind a header of their starts and shapes."""
+    """Return matrices behind a header of their starts and shapes, which are integers."""
     header, start = [], 3 * (len(singles) + len(doubles))
     for part in doubles:
         header += [start, *part.shape]
@@ -151,7 +151,8 @@ def _in_one_array(singles: Sequence[Array], doubles: Sequence[Array]) -> Array:
         start += part.size
     small = np.concatenate([np.ravel(part) for part in singles], dtype=np.float32)
     small = np.append(small, np.zeros(len(small) % 2, np.float32))
-    return np.concatenate([header, *map(np.ravel, doubles), small.view(np.float64)])
+    places = np.array(header, np.int64).view(np.float64)
+    return np.concatenate([places, *map(np.ravel, doubles), small.view(np.float64)])
 
 
 def _direct(weights: Weights, frame: Frame, layout: Layout) -> tuple[Array, Array]:
