@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rffpsr_ros.learning.filtering.filter_step import Conditioning, Dynamics
 from rffpsr_ros.learning.filtering.predictor import Frame, Weights
-from rffpsr_ros.learning.filtering.system_map import contract, contraction
+from rffpsr_ros.learning.filtering.system_map import contract
 from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.learning.refinement.rollout_refinement import (
     Refined,
@@ -21,14 +21,6 @@ from rffpsr_ros.learning.refinement.rollout_refinement import (
     validation_score,
 )
 from rffpsr_ros.learning.refinement.segments import Segments, cut_segments
-from rffpsr_ros.learning.refinement.window_loss import fit_head, window_targets
-from rffpsr_ros.learning.refinement.window_refinement import (
-    Point,
-    Problem,
-    WindowRecordings,
-    WindowRefinementOptions,
-    refine_window,
-)
 from rffpsr_ros.learning.stages.initialisation import (
     InitialPredictor,
     Starts,
@@ -36,15 +28,13 @@ from rffpsr_ros.learning.stages.initialisation import (
     predictor_regression,
 )
 from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
-from rffpsr_ros.learning.stages.two_stage import TwoStageResult
-from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.saturation import learned_bounds
-from rffpsr_ros.learning.windows.scaling import Run
 from rffpsr_ros.models.rff_psr_finish import finish
 from rffpsr_ros.models.rff_psr_groundwork import Groundwork
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr_window import refine_as_in_the_paper, regressed_head
 
 SEGMENT = 100
 """Ticks of a training segment that count, beyond the burn-in."""
@@ -119,7 +109,7 @@ def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) ->
         frame = frame._replace(bounds=learned_bounds([run.observations for run in together]))
     notes: dict[str, Any] = {}
     if options.refinement == "window":
-        dynamics, notes = _refine_as_in_the_paper(prepared, stages, frame, options, progress)
+        dynamics, notes = refine_as_in_the_paper(prepared, stages, frame, options, progress)
     generator = copy.deepcopy(groundwork.generator)
     starts = _starts(prepared, frame, dynamics, options, generator)
     return Beginning(starts.best.frame, starts, generator, notes | starts.notes)
@@ -145,7 +135,7 @@ def refine(
         return Learned(frame, weights, None, notes)
     futures = stages.features.future_action
     # The head that gradient descent found is regressed anew on the final states, as the authors do.
-    head = _head(prepared, stages, frame, weights, options)
+    head = regressed_head(prepared, stages, frame, weights, options)
     return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
 
 
@@ -242,60 +232,6 @@ def _judged_segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> 
     if count <= JUDGED_SEGMENTS:
         return segments
     return segments.pick(np.linspace(0, count - 1, JUDGED_SEGMENTS).round().astype(int))
-
-
-def _whole_runs(runs: Sequence[Run], seen: Sequence[Array], frame: Frame) -> Segments:
-    """Return every run as one segment."""
-    longest = max(len(run.actions) for run in runs)
-    return cut_segments(runs, seen, frame, longest, 0)
-
-
-def _refine_as_in_the_paper(
-    prepared: Prepared,
-    stages: TwoStageResult,
-    frame: Frame,
-    options: RFFPSROptions,
-    progress: Progress,
-) -> tuple[Dynamics, dict[str, Any]]:
-    """Return dynamics refined on the window error."""
-    maps = contraction(stages.features, stages.system.state_projection)
-    start = _bare_weights(contract(stages.features, stages.system), prepared)
-
-    def recordings(part: Recordings) -> WindowRecordings:
-        segments = _whole_runs(part.filled, part.seen, frame)
-        return WindowRecordings(
-            segments, window_targets(segments, frame, stages.features.future_action, options.future)
-        )
-
-    train, validation = recordings(prepared.train), recordings(prepared.validation)
-    head = fit_head(start, frame, *train, options.ridge)
-    refinement = WindowRefinementOptions(options.rounds, options.step)
-    refined = refine_window(
-        Point(stages.system.extended, stages.system.immediate, head),
-        Problem(start, maps, frame, train, validation, refinement),
-        progress,
-    )
-    covariance, extended = maps.tensors(refined.point.extended, refined.point.immediate)
-    return Dynamics(covariance, extended, start.initial), refined.notes()
-
-
-def _head(
-    prepared: Prepared,
-    stages: TwoStageResult,
-    frame: Frame,
-    weights: Weights,
-    options: RFFPSROptions,
-) -> Array:
-    segments = _whole_runs(prepared.train.filled, prepared.train.seen, frame)
-    targets = window_targets(segments, frame, stages.features.future_action, options.future)
-    return fit_head(weights, frame, segments, targets, options.ridge)
-
-
-def _bare_weights(dynamics: Dynamics, prepared: Prepared) -> Weights:
-    """Return weights of which only the dynamics matter."""
-    columns = len(prepared.observation_scaling.mean)
-    nothing = np.zeros((0, columns))
-    return Weights(*dynamics, np.zeros((len(dynamics.covariance), columns)), nothing, nothing)
 
 
 def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> dict[str, Any]:
