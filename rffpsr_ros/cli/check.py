@@ -27,6 +27,7 @@ from rffpsr_ros.evaluation.exploration_check import ExplorationCheck, check_expl
 from rffpsr_ros.evaluation.exploration_findings import as_json, findings, warnings
 from rffpsr_ros.evaluation.exploration_plot import plot_exploration
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+from rffpsr_ros.models.window_lengths import supported_windows
 
 
 def add_arguments(parser: Parser) -> None:
@@ -80,7 +81,8 @@ def _check(
     trajectories: Sequence[Trajectory], learning: Mapping[str, Any], recordings: Recordings
 ) -> ExplorationCheck:
     names = RFFPSROptions.names()
-    options = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
+    asked = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
+    options, _ = supported_windows(asked, trajectories)  # as training does
     return check_exploration(trajectories, options, recordings.report.bags[0].action_units)
 
 

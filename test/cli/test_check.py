@@ -137,3 +137,15 @@ def test_a_wrong_policy_is_refused(
     outcome = run("check", robot, "--config", configuration, "--quiet", *setting)
     assert outcome.code == 2
     assert words in outcome.err
+
+
+def test_windows_are_as_short_as_training_would_take_them(
+    run: Run, workshop: Any, configuration: Path, here: Path
+) -> None:
+    for number in range(12):
+        workshop.write_robot(here / "many" / f"run_{number}", 40)
+    words = ["--config", configuration, "--quiet", "--json"]
+    report = json.loads(run("check", here / "many", *words).out)
+    asked = [*words, "--set", "learning.past=21"]
+    longer = json.loads(run("check", here / "many", *asked).out)
+    assert report["windows"] > 1.5 * longer["windows"] > 0

@@ -48,7 +48,7 @@ def random_fourier_features(points: Array, frequencies: Array) -> Array:
     Inner products approach exp(-|x - y|^2 / (2 bandwidth^2)) at a rate 1 / sqrt(D).
     """
     features = _waves(points, frequencies)
-    features *= 1 / np.sqrt(len(frequencies))
+    features *= 1 / np.sqrt(max(len(frequencies), 1))
     return features
 
 
