@@ -11,6 +11,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.features.feature_set import FeatureOptions, Fitted, fit_features
+from rffpsr_ros.learning.stages.gaps import without_gaps
 from rffpsr_ros.learning.stages.memory import learning_memory
 from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
 from rffpsr_ros.learning.windows.cluster import Cluster
@@ -122,9 +123,10 @@ class RFFPSR:
             workers: Workers = THIS_PROCESS if client is None else Cluster(client)
             together = list(workers.map(methodcaller("loaded"), together))
             options, notes = supported_windows(self.options, together)
+            together, filled = without_gaps(together, options.past, options.future)
             parts = cross_validation_folds(together, options)
             if parts:
-                return fit_mixture(together, parts, options, progress or untold, notes)
+                return fit_mixture(together, parts, options, progress or untold, notes + filled)
         return self.fit_one(train, validation, progress, client)
 
     def fit_one(
