@@ -25,7 +25,7 @@ from benchmarks.tables import markdown, number
 from benchmarks.tasks import TASKS, Material, Task
 from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
+from rffpsr_ros.models.forecasts import errors_by_origin
 
 BLOCK = 100
 """Origins of a block."""
@@ -43,7 +43,7 @@ class Ratio(NamedTuple):
     high: float
 
 
-def errors_by_origin(method: Method, task: Task, seed: int, material: Material) -> Array:
+def squared_errors(method: Method, task: Task, seed: int, material: Material) -> Array:
     """Return the squared errors (N,) from all origins of the tests, meaned over horizons."""
     train, validation = list(material.train), list(material.validation)
     if method.everything:
@@ -53,8 +53,7 @@ def errors_by_origin(method: Method, task: Task, seed: int, material: Material) 
     missed = []
     for runs in material.tests.values():
         for run in runs:
-            made = [made for _, made in forecasts(model, run, task.horizon, task.start)]
-            squares = (np.concatenate(made) - targets_by_origin(run, task.horizon, task.start)) ** 2
+            squares = errors_by_origin(model, run, task.horizon, task.start) ** 2
             missed.append(np.nanmean(squares[..., counted], axis=1).sum(axis=1))
     return np.concatenate(missed)
 
@@ -95,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for task in chosen(recorded, options.data, "data set"):
             material = task.load(0)
             ours, theirs = (
-                errors_by_origin(method, task, options.seed, material) for method in (first, second)
+                squared_errors(method, task, options.seed, material) for method in (first, second)
             )
             found = ratio(ours, theirs, np.random.default_rng(options.seed))
             means = [number(float(errors.mean())) for errors in (ours, theirs)]

@@ -17,7 +17,7 @@ from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
 from rffpsr_ros.learning.windows.folds import folds
 from rffpsr_ros.models.bands import Bands, conformal_bands
-from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
+from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
 FOLDS = 3
@@ -66,14 +66,8 @@ def residuals(
     Of more than `LARGEST` origins every so many-th is taken.
     """
     every = 1 + sum(map(len, trajectories)) // LARGEST
-    columns = trajectories[0].observations.shape[1]
-    found = [np.empty((0, horizon, columns))]
-    for trajectory in trajectories:
-        came = targets_by_origin(trajectory, horizon, start)
-        for first, forecast in forecasts(model, trajectory, horizon, start):
-            chunk = came[first - start : first - start + len(forecast)] - forecast
-            found.append(chunk[-first % every :: every])
-    return np.concatenate(found)
+    found = [errors_by_origin(model, trajectory, horizon, start) for trajectory in trajectories]
+    return np.concatenate([errors[-start % every :: every] for errors in found])
 
 
 @dataclass(frozen=True)
@@ -103,7 +97,7 @@ def coverage(
     came, fixed, adapted = 0, 0, 0
     for trajectory in trajectories:
         adaptive = AdaptiveBands(model.bands, nominal, horizon)
-        errors = np.abs(_all_residuals(model, trajectory, horizon, start))
+        errors = np.abs(errors_by_origin(model, trajectory, horizon, start))
         came = came + np.isfinite(errors).sum(axis=0)
         fixed = fixed + (errors <= width).sum(axis=0)
         for origin, error in enumerate(errors):
@@ -113,12 +107,3 @@ def coverage(
             adapted = adapted + (error <= adaptive.half_width)
     share = np.where(came, came, np.nan)
     return Coverage(nominal, fixed / share, adapted / share)
-
-
-def _all_residuals(
-    model: PredictiveModel[Any], trajectory: Trajectory, horizon: int, start: int
-) -> Array:
-    """Return the errors of every origin (n, H, d_o)."""
-    came = targets_by_origin(trajectory, horizon, start)
-    chunks = [chunk for _, chunk in forecasts(model, trajectory, horizon, start)]
-    return np.concatenate([came[:0], *chunks]) - came if chunks else came[:0]

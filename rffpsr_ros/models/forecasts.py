@@ -54,3 +54,16 @@ def targets_by_origin(trajectory: Trajectory, horizon: int, start: int) -> Array
         return np.empty((0, horizon, observations.shape[1]))
     windows: Array = sliding_window_view(observations, horizon, axis=0).swapaxes(1, 2)
     return windows
+
+
+def errors_by_origin(
+    model: PredictiveModel[Any], trajectory: Trajectory, horizon: int, start: int = 0
+) -> Array:
+    """Return what came minus what was forecast from each origin, (origins, horizon, d_o).
+
+    Forecasts that run away are as wrong as they are: beyond all numbers, they are infinite or NaN.
+    """
+    came = targets_by_origin(trajectory, horizon, start)
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = [forecast for _, forecast in forecasts(model, trajectory, horizon, start)]
+        return came - np.concatenate(made) if made else came

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
-from rffpsr_ros.models.forecasts import forecasts, targets_by_origin
+from rffpsr_ros.models.forecasts import errors_by_origin, targets_by_origin
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
 JUDGED_TICKS = 200
@@ -36,13 +36,10 @@ def held_out_errors(
     model: PredictiveModel[Any], blocks: Sequence[Trajectory], past: int, horizon: int
 ) -> list[Array]:
     """Return a group of errors (n, H, d_o) for each block that is long enough to have any."""
-    groups = []
-    for block, came in held_out_targets(blocks, past, horizon):
-        start = min(past, len(block) // 4)
-        with np.errstate(over="ignore", invalid="ignore"):
-            made = [forecast for _, forecast in forecasts(model, block, horizon, start)]
-        groups.append(came - np.concatenate(made))
-    return groups
+    return [
+        errors_by_origin(model, block, horizon, _settled(block, past))
+        for block, _ in held_out_targets(blocks, past, horizon)
+    ]
 
 
 def held_out_targets(
@@ -50,6 +47,11 @@ def held_out_targets(
 ) -> Iterator[tuple[Trajectory, Array]]:
     """Yield the blocks that are long enough, and what models are judged by, (n, H, d_o) each."""
     for block in blocks:
-        came = targets_by_origin(block, horizon, min(past, len(block) // 4))
+        came = targets_by_origin(block, horizon, _settled(block, past))
         if len(came):
             yield block, came
+
+
+def _settled(block: Trajectory, past: int) -> int:
+    """Return the first origin that counts: after the past, or a quarter of a short block."""
+    return min(past, len(block) // 4)

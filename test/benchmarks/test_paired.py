@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.datasets import fresh_synthetic
 from benchmarks.methods import METHODS
-from benchmarks.paired import BLOCK, errors_by_origin, main, ratio
+from benchmarks.paired import BLOCK, main, ratio, squared_errors
 from benchmarks.tasks import TASKS, single_test
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 
@@ -24,7 +24,7 @@ def test_a_common_difficulty_is_no_uncertainty_and_luck_is_one() -> None:
 def test_errors_are_those_of_the_tables() -> None:
     material = single_test(fresh_synthetic(0, 3))
     method = METHODS["last observation"]
-    errors = errors_by_origin(method, TASKS["fresh"], 0, material)
+    errors = squared_errors(method, TASKS["fresh"], 0, material)
     model = method.make(0).fit(material.train)
     told = horizon_errors(model, material.tests["test"], 10, 20)
     np.testing.assert_allclose(errors.mean(), told.mse_by_observation.sum(axis=1).mean())
