@@ -169,4 +169,10 @@ class N4SID:
                 f"no stretch of the recordings has {ticks} ticks without a missing observation;"
                 f" N4SID with past={self.past} and future={self.future} needs at least one"
             )
+        if self.order is None:
+            return (
+                f"no order from {ORDERS[0]} to {ORDERS[-1]} gave a stable filter on every part of"
+                f" the recordings; record longer or with fewer gaps: windows of {ticks} ticks count"
+                " only where nothing is missing"
+            )
         return f"no stable filter of order {self.order} was found; leave the order to the data"
