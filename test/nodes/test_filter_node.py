@@ -60,7 +60,7 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
     low, high = np.reshape(band[-1].data, (2, 7))
     assert (low[:5] < high[:5]).all()
     assert np.isnan(high[5:]).all()  # the bands were made for 5 ticks ahead
-    np.testing.assert_allclose((low + high)[:5] / 2, prediction[-1].data[:5])
+    np.testing.assert_allclose((low + high)[:5] / 2, prediction[len(band) - 1].data[:5])
     assert len(trajectory[-1].points) == 7
     lead = trajectory[-1].points[6].time_from_start
     assert lead.sec * 10**9 + lead.nanosec == 7 * PERIOD_NS
