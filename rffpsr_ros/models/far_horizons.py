@@ -29,6 +29,9 @@ JUDGED_BLOCKS = 4
 ORIGINS = 8
 """Long forecasts of a block, about."""
 
+WINDOWS = (4, 2, 6)
+"""Ticks of history in the windows of output-error models; all are tried, the first one first."""
+
 PATIENCE = 2
 """After so many looser ridges without a better score there is none."""
 
@@ -97,7 +100,7 @@ def far_horizons(
     trajectories: Sequence[Trajectory],
     past: int,
     horizon: int,
-    learner: OutputError,
+    seed: int,
 ) -> FarHorizons | None:
     """Return what forecasts beyond ``horizon``; None where nothing is long enough to tell.
 
@@ -105,7 +108,9 @@ def far_horizons(
     """
     runs = LongRuns([_long(blocks) for blocks in judged], past, horizon)
     columns = len(trajectories[0].observation_names), len(trajectories[0].action_names)
-    if not all(runs.blocks) or learner.directions(*columns) < 1:
+    learners = [OutputError(window, seed=seed) for window in WINDOWS]
+    learners = [learner for learner in learners if learner.directions(*columns) >= 1]
+    if not all(runs.blocks) or not learners:
         return None
     came = runs.targets()
     deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
@@ -118,51 +123,62 @@ def far_horizons(
         return [target - forecast for target, forecast in zip(came, forecasts, strict=True)]
 
     try:
-        ridge, by_fold, own = _chosen(
-            learner, parts, lambda models: errors(runs.forecasts(models)), deviation
-        )
+        tried = [
+            _best_ridge(learner, parts, lambda models: errors(runs.forecasts(models)), deviation)
+            for learner in learners
+        ]
     except InputError:
         return None
-    every = [*(errors(forecasts) for forecasts in made), own]
+    best = min(tried, key=lambda one: one.score)
+    every = [*(errors(forecasts) for forecasts in made), best.errors]
     shares = best_shares(every, deviation)
     members = []
     if shares[..., -1].any():
         count = SEEDS if shares[..., -1].mean() >= MUCH else 1
-        seeds = range(learner.seed, learner.seed + count)
-        members = [
-            OutputError(learner.past, learner.features, ridge, seed).fit(trajectories)
-            for seed in seeds
-        ]
+        members = [best.fit(trajectories, seed + number) for number in range(count)]
     names = [*(candidate.name for candidate in candidates), "output_error"]
     scores = {name: score(e, deviation) for name, e in zip(names, every, strict=True)}
-    return FarHorizons(Candidate("output_error", members, by_fold, own), shares, scores)
+    return FarHorizons(Candidate("output_error", members, best.models, best.errors), shares, scores)
 
 
-def _chosen(
+class Tried(NamedTuple):
+    """Output-error models of one kind, one a fold, and how they did."""
+
+    score: float
+    models: list[OutputErrorModel]
+    errors: list[Array]
+
+    def fit(self, trajectories: Sequence[Trajectory], seed: int) -> OutputErrorModel:
+        """Return a model of the same kind that is learned from all recordings."""
+        options = self.models[0].record.options
+        ridge = options["ridge"] or float("inf")
+        return OutputError(options["past"], options["features"], ridge, seed).fit(trajectories)
+
+
+def _best_ridge(
     learner: OutputError,
     parts: Sequence[Fold],
     errors_of: Callable[[Sequence[OutputErrorModel]], list[Array]],
     deviation: Array,
-) -> tuple[float, list[OutputErrorModel], list[Array]]:
-    """Return the ridge whose models, one a fold, do best, these models, and their errors.
+) -> Tried:
+    """Return the models, one a fold, of the ridge with which they do best.
 
     Raises
     ------
     InputError
         If a fold has no stretch that is long enough.
     """
-    lowest, chosen, later = float("inf"), None, 0
+    best, later = None, 0
     for by_fold in zip(*(learner.path(part.train) for part in parts), strict=True):
         errors = errors_of(by_fold)
         reached = score(errors, deviation)
         later += 1
-        if chosen is None or reached < lowest:
-            lowest, chosen, later = reached, (list(by_fold), errors), 0
+        if best is None or reached < best.score:
+            best, later = Tried(reached, list(by_fold), errors), 0
         if later == PATIENCE:
             break
-    assert chosen is not None
-    models, missed = chosen
-    return float(models[0].record.options["ridge"] or np.inf), models, missed
+    assert best is not None
+    return best
 
 
 def _long(blocks: Sequence[Trajectory]) -> list[Trajectory]:

@@ -33,7 +33,6 @@ from rffpsr_ros.models.held_out_errors import (
 )
 from rffpsr_ros.models.mixture import MixtureModel, Trust
 from rffpsr_ros.models.mixture_trials import models_on_folds
-from rffpsr_ros.models.output_error import OutputError
 from rffpsr_ros.models.plain_contestants import plain_contestants
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr_groundwork import needed_windows
@@ -116,9 +115,8 @@ def fit_mixture(
     far = None
     if options.base_past and options.direct_features:
         progress("long forecasts", 0.0)
-        learner = OutputError(seed=options.seed)
         far = far_horizons(
-            candidates, trust, parts, judged, trajectories, options.past, horizon, learner
+            candidates, trust, parts, judged, trajectories, options.past, horizon, options.seed
         )
     model = _blend(candidates, chosen, trajectories, tried, trust, far)
     model.record = replace(model.record, notes=notes + model.record.notes)

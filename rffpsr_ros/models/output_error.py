@@ -36,7 +36,7 @@ from rffpsr_ros.models.output_error_model import OutputErrorModel
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 
-RIDGES = (np.inf, 10.0, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+RIDGES = (np.inf, 10.0, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 """What features are held to the linear recurrence by, from strict to loose."""
 
 DEFAULT_RIDGE = 1e-1
