@@ -29,8 +29,8 @@ JUDGED_BLOCKS = 4
 ORIGINS = 8
 """Long forecasts of a block, about."""
 
-WINDOWS = (4, 2, 6)
-"""Ticks of history in the windows of output-error models; all are tried, the first one first."""
+WINDOWS = (2, 6)
+"""Ticks of history in the windows of output-error models; both are tried."""
 
 PATIENCE = 2
 """After so many looser ridges without a better score there is none."""
