@@ -347,4 +347,4 @@ class FilterNode(LifecycleNode):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the filter node."""
-    return run(FilterNode, NAME, arguments)
+    return run(FilterNode, NAME, arguments, messages_first=True)
