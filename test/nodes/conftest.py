@@ -31,9 +31,14 @@ PATIENCE = 30.0
 DOMAINS = range(1, 100)
 
 
-def wait_until(condition: Callable[[], Any], what: str, between: Callable[[], None]) -> Any:
+def wait_until(
+    condition: Callable[[], Any],
+    what: str,
+    between: Callable[[], None],
+    patience: float = PATIENCE,
+) -> Any:
     """Return the first true value of a condition, doing something between two looks."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         between()
@@ -168,9 +173,9 @@ class Peer:
         answer = self.call(f"{node}/set_parameters", SetParameters, request)
         return bool(answer.results[0].successful)
 
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
+    def until(self, condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
         """Spin until a condition holds, and return its value."""
-        return wait_until(condition, what, self.spin)
+        return wait_until(condition, what, self.spin, patience)
 
     def matched(self, *topics: str, listeners: int = 1) -> None:
         """Wait until so many listen to each topic that is published here."""
