@@ -86,7 +86,8 @@ def _beside(pairs: Sequence[Pair]) -> str:
 
 
 def _words(pair: Pair) -> str:
-    sign = "against" if pair.holds else "**not below**"
+    missed = "**not below**" if pair.share >= 1 else "**not a tenth below**"
+    sign = "against" if pair.holds else missed
     return f"{pair.where}: {number(pair.first)} {sign} {number(pair.second)}"
 
 
