@@ -2,6 +2,7 @@
 
     python -m benchmarks.realtime                        1 kHz for 60 s, and 100 Hz while training
     python -m benchmarks.realtime --seconds 10           shorter
+    python -m benchmarks.realtime --kind single_rff_psr     one model in place of the default mixture
     python -m benchmarks.realtime --kind last_observation   what the node costs without its model
     python -m benchmarks.realtime --json figures.json
 
@@ -40,6 +41,7 @@ from rffpsr_ros.signals.stamps import stamp_of_cdr
 CHECKOUT = Path(__file__).resolve().parents[1]
 JOINTS = [f"joint_{number}" for number in range(6)]
 KINDS = ("position", "effort")
+KINDS_OF_MODEL = ("rff_psr", "single_rff_psr", "last_observation")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 HORIZON = 10
 WARM_UP_SECONDS = 2.0
@@ -103,7 +105,9 @@ def drive(rate: float, ticks: int, seed: int) -> tuple[np.ndarray[Any, Any], np.
 
 def train(rate: float, path: Path, kind: str = "rff_psr") -> None:
     """Learn a model with the default sizes, and few iterations: it is to be timed, not judged."""
-    learner: Learner = RFFPSR(iterations=3) if kind == "rff_psr" else LastObservation()
+    learner: Learner = LastObservation()
+    if kind != "last_observation":
+        learner = RFFPSR(iterations=3, folds=1 if kind == "single_rff_psr" else None)
     configuration = channels(rate)
     observed, acted = ([f"{kind}.{kind}.{joint}" for joint in JOINTS] for kind in KINDS)
     runs = [Trajectory(*drive(rate, 400, seed), 1.0 / rate, observed, acted) for seed in range(5)]
@@ -357,7 +361,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (60)")
     parser.add_argument("--rates", type=float, nargs=2, default=(1000.0, 100.0), metavar="HZ")
     parser.add_argument("--executor", default="single_threaded", help="of the nodes")
-    parser.add_argument("--kind", default="rff_psr", choices=("rff_psr", "last_observation"))
+    parser.add_argument("--kind", default="rff_psr", choices=KINDS_OF_MODEL)
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     arguments = parser.parse_args()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
