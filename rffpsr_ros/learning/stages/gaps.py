@@ -37,10 +37,11 @@ def without_gaps(
     """Return the trajectories, short gaps filled where hardly any window is complete; and a note.
 
     A gap is filled tick by tick with what a linear model expects from the ticks before it, as in
-    use, so that no value tells of a later one.
+    use, so that no value tells of a later one. Nothing fills a column that was never seen.
     """
     windows = sum(count_windows(len(trajectory), past, future) for trajectory in trajectories)
-    if survey(trajectories, past, future).windows >= FEW * windows:
+    found = survey(trajectories, past, future)
+    if found.windows >= FEW * windows or not found.observations.count.all():
         return list(trajectories), ()
     missing = [np.isnan(trajectory.observations) for trajectory in trajectories]
     scaling = forgiving_scaling([trajectory.observations for trajectory in trajectories])
