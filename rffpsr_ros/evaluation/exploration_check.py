@@ -21,6 +21,7 @@ from rffpsr_ros.learning.exploration.policy_test import PolicyTest, blindness_te
 from rffpsr_ros.learning.exploration.response_test import response_p_values
 from rffpsr_ros.learning.stages.importance import Importance, importance
 from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.scaling import fit_scaling, standardise
 from rffpsr_ros.learning.windows.windows import count_windows
 from rffpsr_ros.models.compressed import fit_projection
@@ -184,8 +185,8 @@ def _stretches(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         for start in range(0, len(trajectory), STRETCH)
     ]
     mean = sum(map(len, pieces)) / len(pieces)
-    count = min(len(pieces), max(1, int(MOST_TICKS / mean)))
-    return [pieces[i] for i in np.linspace(0, len(pieces) - 1, count).round().astype(int)]
+    count = max(1, int(MOST_TICKS / mean))
+    return evenly_spread(pieces, count)
 
 
 def _moving(trajectories: Sequence[Trajectory], what: str) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.folds import Fold
 from rffpsr_ros.models.candidates import Candidate, best_shares, score
 from rffpsr_ros.models.held_out_errors import JUDGED_TICKS
@@ -184,10 +185,7 @@ def _best_ridge(
 def _long(blocks: Sequence[Trajectory]) -> list[Trajectory]:
     """Return a few of the blocks that are long enough, evenly spread."""
     enough = [block for block in blocks if len(block) >= JUDGED_TICKS]
-    if len(enough) <= JUDGED_BLOCKS:
-        return enough
-    chosen = np.linspace(0, len(enough) - 1, JUDGED_BLOCKS).round().astype(int)
-    return [enough[index] for index in chosen]
+    return evenly_spread(enough, JUDGED_BLOCKS)
 
 
 def _windows(values: Array, origins: range, length: int) -> Array:

@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.models.forecasts import errors_by_origin, targets_by_origin
 from rffpsr_ros.models.predictive_model import PredictiveModel
 
@@ -26,10 +25,7 @@ def judged_blocks(held_out: Sequence[Trajectory]) -> list[Trajectory]:
         count = max(1, len(trajectory) // JUDGED_TICKS)
         edges = [len(trajectory) * block // count for block in range(count + 1)]
         blocks += [trajectory.slice(first, last) for first, last in itertools.pairwise(edges)]
-    if len(blocks) <= JUDGED_BLOCKS:
-        return blocks
-    chosen = np.linspace(0, len(blocks) - 1, JUDGED_BLOCKS).round().astype(int)
-    return [blocks[index] for index in chosen]
+    return evenly_spread(blocks, JUDGED_BLOCKS)
 
 
 def held_out_errors(

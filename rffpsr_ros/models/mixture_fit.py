@@ -34,7 +34,7 @@ from rffpsr_ros.models.held_out_errors import (
 from rffpsr_ros.models.mixture import MixtureModel, Trust
 from rffpsr_ros.models.mixture_trials import models_on_folds
 from rffpsr_ros.models.plain_contestants import plain_contestants
-from rffpsr_ros.models.predictive_model import TrainingRecord
+from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.rff_psr_groundwork import needed_windows
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
@@ -90,24 +90,22 @@ def fit_mixture(
 
     learners = [FoldLearner(part, number, told(number)) for number, part in enumerate(parts)]
     learned, chosen, tried = models_on_folds(learners, options)
-    own = [
-        errors
-        for model, blocks in zip(learned, judged, strict=True)
-        for errors in held_out_errors(model, blocks, options.past, horizon)
-    ]
-    candidates = [Candidate("rff_psr", learned, learned, own)]
+
+    def missed(by_fold: Sequence[PredictiveModel[Any]]) -> list[Array]:
+        return [
+            errors
+            for model, blocks in zip(by_fold, judged, strict=True)
+            for errors in held_out_errors(model, blocks, options.past, horizon)
+        ]
+
+    candidates = [Candidate("rff_psr", learned, learned, missed(learned))]
     progress("plain models", 0.0)
     for name, contestant in plain_contestants(options, trajectories).items():
         try:
             by_fold = [contestant.again(part.train) for part in parts]
         except InputError:  # One part's recordings do not suffice for it.
             continue
-        errors = [
-            missed
-            for model, blocks in zip(by_fold, judged, strict=True)
-            for missed in held_out_errors(model, blocks, options.past, horizon)
-        ]
-        candidates.append(Candidate(name, [contestant.model], by_fold, errors))
+        candidates.append(Candidate(name, [contestant.model], by_fold, missed(by_fold)))
     came = [
         rows for blocks in judged for _, rows in held_out_targets(blocks, options.past, horizon)
     ]

@@ -28,6 +28,7 @@ from rffpsr_ros.learning.stages.initialisation import (
     predictor_regression,
 )
 from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.saturation import learned_bounds
 from rffpsr_ros.models.rff_psr_finish import finish
@@ -231,7 +232,7 @@ def _judged_segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> 
     count = len(segments.observations)
     if count <= JUDGED_SEGMENTS:
         return segments
-    return segments.pick(np.linspace(0, count - 1, JUDGED_SEGMENTS).round().astype(int))
+    return segments.pick(np.array(evenly_spread(range(count), JUDGED_SEGMENTS)))
 
 
 def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rffpsr_ros.learning.stages.linear_system import LinearSystem, expected_observation
 from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.scaling import Run
 
 STRETCH = 200
@@ -24,10 +25,7 @@ def stretches(runs: Sequence[Run]) -> list[Run]:
         for run in runs
         for start in range(0, len(run.actions), STRETCH)
     ]
-    if len(cut) <= MOST_STRETCHES:
-        return cut
-    chosen = np.linspace(0, len(cut) - 1, MOST_STRETCHES).round().astype(int)
-    return [cut[i] for i in chosen]
+    return evenly_spread(cut, MOST_STRETCHES)
 
 
 def forecast_errors(

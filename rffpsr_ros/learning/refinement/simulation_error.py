@@ -20,6 +20,7 @@ from rffpsr_ros.learning.refinement.recurrence import (
     window_jacobian,
 )
 from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.scaling import Run
 
 
@@ -43,9 +44,7 @@ def free_stretches(runs: Sequence[Run], past: int, length: int, most: int) -> Fr
         for start in _starts(len(run.actions), past, length)
         if np.isfinite(run.observations[start - past : start]).all()
     ]
-    if len(places) > most:
-        chosen = np.linspace(0, len(places) - 1, most).round().astype(int)
-        places = [places[i] for i in chosen]
+    places = evenly_spread(places, most)
     observed, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
     before = np.empty((len(places), past, observed))
     actions = np.zeros((len(places), past + length, acted))

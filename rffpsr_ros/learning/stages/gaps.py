@@ -7,6 +7,7 @@ and then misses a tick, none may be left: twenty ticks of three columns are sixt
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import starmap
 
 import numpy as np
@@ -56,15 +57,7 @@ def without_gaps(
     def restored(trajectory: Trajectory, run: Run, gaps: Array) -> Trajectory:
         short = gaps & ~_long(gaps)
         values = np.where(short, scaling.invert(run.observations), trajectory.observations)
-        return Trajectory(
-            values,
-            trajectory.actions,
-            trajectory.period,
-            trajectory.observation_names,
-            trajectory.action_names,
-            trajectory.label,
-            trajectory.likelihood_ratios,
-        )
+        return replace(trajectory, observations=values)
 
     share = np.concatenate(missing).mean()
     note = (

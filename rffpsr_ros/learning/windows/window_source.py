@@ -15,6 +15,7 @@ import numpy as np
 
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.scaling import Run, Scaling, standardise
 from rffpsr_ros.learning.windows.windows import (
     CHUNK,
@@ -165,9 +166,8 @@ class WindowSource:
         Those of very many recordings are taken at even distances.
         """
         long = [recording for recording in self.recordings if recording.ticks >= self.future]
-        if len(long) > STARTS:
-            long = [long[i] for i in np.linspace(0, len(long) - 1, STARTS).round().astype(int)]
-        begun = grouped([r.cut(0, self.future) for r in long], lambda _: 1, CHUNK)
+        some = evenly_spread(long, STARTS)
+        begun = grouped([r.cut(0, self.future) for r in some], lambda _: 1, CHUNK)
         parts = [part for part in self.workers.map(_Starts(self.future), begun) if len(part[0])]
         if not parts:
             return np.empty((0, 0)), np.empty((0, 0))
