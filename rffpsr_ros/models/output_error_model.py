@@ -12,14 +12,14 @@ from rffpsr_ros.learning.windows.saturation import Bounds
 from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.predictive_model import (
     Array,
-    PredictiveModel,
     Signature,
     TrainingRecord,
 )
 from rffpsr_ros.models.tick_window import TickWindow
+from rffpsr_ros.models.tick_window_model import TickWindowModel
 
 
-class OutputErrorModel(PredictiveModel[TickWindow]):
+class OutputErrorModel(TickWindowModel):
     """Forecasts by feeding predictions back, from the first tick on; see `OutputError`.
 
     Attributes
@@ -28,8 +28,6 @@ class OutputErrorModel(PredictiveModel[TickWindow]):
         Features, and the bounds within which predictions are held.
     weights
         (P, d_o), in standard units.
-    start
-        (d_o + d_a,): the tick that stands for the past before anything was seen.
     """
 
     kind: ClassVar[str] = "output_error"
@@ -54,20 +52,6 @@ class OutputErrorModel(PredictiveModel[TickWindow]):
         self.action_scaling = action_scaling
         observed, acted = weights.shape[1], len(action_scaling.mean)
         self.past = (len(recurrence.low) - acted) // (observed + acted)
-
-    def initial_state(self) -> TickWindow:
-        """Return the state in which nothing was seen."""
-        observed = self.weights.shape[1]
-        return TickWindow.of_start(self.start[:observed], self.start[observed:], self.past)
-
-    def update(self, state: TickWindow, action: Array, observation: Array) -> TickWindow:
-        """Return the window with the new tick; the forecast stands in for missing entries."""
-        seen = self.observation_scaling.apply(observation)[..., None, :]
-        acted = self.action_scaling.apply(action)[..., None, :]
-        missing = np.isnan(seen)
-        if missing.any():
-            seen = np.where(missing, self._forecast(state, acted), seen)
-        return state.after(seen, acted)
 
     def predict(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""

@@ -16,11 +16,11 @@ import numpy as np
 from rffpsr_ros.learning.windows.scaling import Scaling
 from rffpsr_ros.models.predictive_model import (
     Array,
-    PredictiveModel,
     Signature,
     TrainingRecord,
 )
 from rffpsr_ros.models.tick_window import TickWindow
+from rffpsr_ros.models.tick_window_model import TickWindowModel
 
 
 class WindowMap(NamedTuple):
@@ -54,7 +54,7 @@ def features_of(phase: Array) -> Array:
     return features
 
 
-class RFFARXModel(PredictiveModel[TickWindow]):
+class RFFARXModel(TickWindowModel):
     """Direct multi-step forecasts from random features; beyond H steps they are fed back.
 
     Attributes
@@ -63,8 +63,6 @@ class RFFARXModel(PredictiveModel[TickWindow]):
         The features of each horizon.
     weights
         (H, 2 D, d_o), in standard units.
-    start
-        (d_o + d_a,): the tick that stands for the past before anything was seen.
     """
 
     kind: ClassVar[str] = "rff_arx"
@@ -89,21 +87,6 @@ class RFFARXModel(PredictiveModel[TickWindow]):
         self.action_scaling = action_scaling
         self.future = len(weights)
         self.past = features.history.shape[1] // len(start)
-
-    def initial_state(self) -> TickWindow:
-        """Return the state in which nothing was seen."""
-        columns = len(self.observation_scaling.mean)
-        return TickWindow.of_start(self.start[:columns], self.start[columns:], self.past)
-
-    def update(self, state: TickWindow, action: Array, observation: Array) -> TickWindow:
-        """Return the window with the new tick; the forecast stands in for missing entries."""
-        seen = self.observation_scaling.apply(observation)
-        acted = self.action_scaling.apply(action)
-        missing = np.isnan(seen)
-        if missing.any():
-            expected = self._forecast(state, acted[..., None, :])[..., 0, :]
-            seen = np.where(missing, expected, seen)
-        return state.after(seen[..., None, :], acted[..., None, :])
 
     def predict(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
