@@ -44,9 +44,9 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
-from rffpsr_ros.learning.windows.cluster import Cluster
+from rffpsr_ros.learning.windows.cluster import workers_of
 from rffpsr_ros.learning.windows.excerpt import excerpt
-from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
+from rffpsr_ros.learning.windows.workers import Workers
 from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
 from rffpsr_ros.models.storage import save_model
@@ -100,8 +100,9 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="hand reading and both stages to the Dask cluster whose scheduler is there, such as"
-        " tcp://host:8786; its workers need the same bags at the same places",
+        help="hand reading, both stages and, where learning.minibatches is more than 1, refinement"
+        " to the Dask cluster whose scheduler is there, such as tcp://host:8786; its workers need"
+        " the same bags at the same places",
     )
     parser.add_argument("--profile", action="store_true", help="tell what each stage took")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -116,7 +117,7 @@ def run(arguments: argparse.Namespace) -> None:
     began = time.monotonic()
     with cluster_client(arguments.scheduler) as client, Progress(quiet=arguments.quiet) as shown:
         progress = StageClock(shown)
-        workers = THIS_PROCESS if client is None else Cluster(client)
+        workers = workers_of(client)
         recordings = store_recordings(arguments.bags, configuration, arguments, progress, workers)
         parts = _parts(arguments, configuration, recordings, progress, workers)
         request = request_of(arguments.model, learner, parts, workers)

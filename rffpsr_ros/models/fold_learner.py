@@ -10,6 +10,7 @@ from rffpsr_ros.learning.features.feature_set import fit_features
 from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
 from rffpsr_ros.learning.windows.folds import Fold
 from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.predictive_model import TrainingRecord
 from rffpsr_ros.models.rff_psr import RFFPSRModel
 from rffpsr_ros.models.rff_psr_fit import Beginning, Effort, begin, complete, refine
@@ -29,11 +30,17 @@ class Attempt(NamedTuple):
 class FoldLearner:
     """Learns from one fold in any number of ways, which differ in windows and refinement only."""
 
-    def __init__(self, part: Fold, number: int, progress: Progress) -> None:
-        """Take the recordings; nothing is learned yet. Each ``number`` has a seed of its own."""
+    def __init__(
+        self, part: Fold, number: int, progress: Progress, workers: Workers = THIS_PROCESS
+    ) -> None:
+        """Take the recordings; nothing is learned yet. Each ``number`` has a seed of its own.
+
+        The ``workers`` share the minibatches of refinement.
+        """
         self._part = part
         self._number = number
         self._progress = progress
+        self._workers = workers
         self._groundwork: Groundwork | None = None
         self._beginnings: dict[RFFPSROptions, Beginning] = {}
         self._best = float("inf")
@@ -49,7 +56,7 @@ class FoldLearner:
         # Other ways take the place of more careful tries of the same one.
         effort = Effort(tries=1, rival=self._best)
         with one_blas_thread():
-            learned = refine(laid, beginning, options, self._progress, effort)
+            learned = refine(laid, beginning, options, self._progress, effort, self._workers)
 
         def finish() -> RFFPSRModel:
             with one_blas_thread():

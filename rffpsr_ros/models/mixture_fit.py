@@ -21,6 +21,7 @@ from rffpsr_ros.learning.windows.folds import Fold, folds
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.saturation import learned_bounds
 from rffpsr_ros.learning.windows.survey import survey
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.candidates import Candidate, best_shares, blended, members_taking_part, score
 from rffpsr_ros.models.far_horizons import FarHorizons, far_horizons
@@ -74,10 +75,11 @@ def fit_mixture(
     options: RFFPSROptions,
     progress: Progress,
     notes: tuple[str, ...] = (),
+    workers: Workers = THIS_PROCESS,
 ) -> MixtureModel:
     """Return the blend of the models learned on folds and of plain ones.
 
-    ``notes`` say what was decided before.
+    ``notes`` say what was decided before. The ``workers`` share the minibatches of refinement.
     """
     horizon = options.horizon or options.future
     judged = [judged_blocks(part.held_out) for part in parts]
@@ -88,7 +90,9 @@ def fit_mixture(
 
         return of_fold
 
-    learners = [FoldLearner(part, number, told(number)) for number, part in enumerate(parts)]
+    learners = [
+        FoldLearner(part, number, told(number), workers) for number, part in enumerate(parts)
+    ]
     learned, chosen, tried = models_on_folds(learners, options)
 
     def missed(by_fold: Sequence[PredictiveModel[Any]]) -> list[Array]:

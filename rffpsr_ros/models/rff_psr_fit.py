@@ -31,6 +31,7 @@ from rffpsr_ros.learning.stages.preparation import Prepared, Recordings
 from rffpsr_ros.learning.windows.evenly_spread import evenly_spread
 from rffpsr_ros.learning.windows.progress import Progress
 from rffpsr_ros.learning.windows.saturation import learned_bounds
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.rff_psr_finish import finish
 from rffpsr_ros.models.rff_psr_groundwork import Groundwork
 from rffpsr_ros.models.rff_psr_options import RFFPSROptions
@@ -122,14 +123,18 @@ def refine(
     options: RFFPSROptions,
     progress: Progress,
     effort: Effort = THOROUGH,
+    workers: Workers = THIS_PROCESS,
 ) -> Learned:
-    """Return the weights refined in the form that the options ask for."""
+    """Return the weights refined in the form that the options ask for.
+
+    The ``workers`` share the minibatches of refinement by rolling out.
+    """
     prepared, stages, frame = groundwork.prepared, groundwork.stages, beginning.frame
     weights, notes = beginning.starts.best.weights, beginning.notes
     if options.refinement == "rollout":
         generator = copy.deepcopy(beginning.generator)
         refined = _refine_in_stages(
-            prepared, beginning.starts, options, generator, progress, effort
+            prepared, beginning.starts, options, generator, progress, effort, workers
         )
         weights, notes = refined.weights, refined.notes() | notes
     if options.forecast != "window":
@@ -157,6 +162,7 @@ def _refine_in_stages(
     generator: np.random.Generator,
     progress: Progress,
     effort: Effort,
+    workers: Workers,
 ) -> Refined:
     """Refine by rolling out; a horizon longer than ``future`` after that one, and more gently.
 
@@ -174,12 +180,13 @@ def _refine_in_stages(
         min(horizon, options.future),
         options.iterations,
         options.learning_rate,
+        options.minibatches,
         **effort._asdict(),
         stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),
     )
     if gentle:
         stage = replace(stage, **GENTLE, learning_rate=GENTLE_RATE * options.learning_rate)
-    refined = refine_rollout(begun, train, validation, stage, generator, progress)
+    refined = refine_rollout(begun, train, validation, stage, generator, progress, workers=workers)
     if horizon <= options.future:
         return refined
     stage = replace(
@@ -189,7 +196,7 @@ def _refine_in_stages(
         stride=max(stage.stride, horizon // 4),
     )
     later = [reference._replace(weights=refined.weights)]
-    return refine_rollout(later, train, validation, stage, generator, progress, reference)
+    return refine_rollout(later, train, validation, stage, generator, progress, reference, workers)
 
 
 def _starts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from rffpsr_ros.learning.stages.two_stage import (
     TwoStageResult,
     two_stage_regression,
 )
-from rffpsr_ros.learning.windows.cluster import Cluster
 from rffpsr_ros.learning.windows.excerpt import EXCERPT, excerpt
 from rffpsr_ros.learning.windows.holdout import hold_out
 from rffpsr_ros.learning.windows.progress import Progress
@@ -56,20 +55,19 @@ def lay_groundwork(
     options: RFFPSROptions,
     fit: FitFeatures,
     progress: Progress,
-    client: Any = None,
+    workers: Workers = THIS_PROCESS,
 ) -> Groundwork:
     """Return the groundwork of a model learned from ``train`` and judged by ``validation``.
 
     Without validation recordings whole trajectories, or the ends of a few, are held out. ``fit``
-    finds the features. The two stages pass over all recordings, on the Dask cluster of ``client``
-    if there is one; what follows them works on an excerpt of very long ones.
+    finds the features. The ``workers`` pass over all recordings in the two stages; what follows
+    them works on an excerpt of very long ones.
 
     Raises
     ------
     InputError
         If trajectories do not fit together, a column is constant, or there are too few windows.
     """
-    workers: Workers = THIS_PROCESS if client is None else Cluster(client)
     signature = shared_signature(train, validation)
     notes = []
     if not validation:

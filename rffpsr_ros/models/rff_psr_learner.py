@@ -14,10 +14,9 @@ from rffpsr_ros.learning.features.feature_set import FeatureOptions, Fitted, fit
 from rffpsr_ros.learning.stages.gaps import without_gaps
 from rffpsr_ros.learning.stages.memory import learning_memory
 from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
-from rffpsr_ros.learning.windows.cluster import Cluster
+from rffpsr_ros.learning.windows.cluster import workers_of
 from rffpsr_ros.learning.windows.progress import Progress, untold
 from rffpsr_ros.learning.windows.window_source import WindowSource
-from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
 from rffpsr_ros.models.mixture_fit import cross_validation_folds, fit_mixture
 from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.predictive_model import PredictiveModel, TrainingRecord
@@ -120,13 +119,14 @@ class RFFPSR:
         together = [*train, *(validation or ())]
         if self.options.models(sum(map(len, together))) > 1:
             shared_signature(train, validation)
-            workers: Workers = THIS_PROCESS if client is None else Cluster(client)
+            workers = workers_of(client)
             together = list(workers.map(methodcaller("loaded"), together))
             options, notes = supported_windows(self.options, together)
             together, filled = without_gaps(together, options.past, options.future)
             parts = cross_validation_folds(together, options)
             if parts:
-                return fit_mixture(together, parts, options, progress or untold, notes + filled)
+                report, notes = progress or untold, notes + filled
+                return fit_mixture(together, parts, options, report, notes, workers)
         return self.fit_one(train, validation, progress, client)
 
     def fit_one(
@@ -147,10 +147,10 @@ class RFFPSR:
         """
         options, notes = supported_windows(self.options, train)
         with one_blas_thread():
-            report, fit = progress or untold, self._fit_features
-            laid = lay_groundwork(train, validation, options, fit, report, client)
+            report, fit, workers = progress or untold, self._fit_features, workers_of(client)
+            laid = lay_groundwork(train, validation, options, fit, report, workers)
             beginning = begin(laid, options, report)
-            learned = refine(laid, beginning, options, report)
+            learned = refine(laid, beginning, options, report, workers=workers)
             parts, metrics = complete(laid, learned, options, report)
         record = TrainingRecord(asdict(options), metrics, notes + laid.notes)
         return self.model_class(laid.signature, record, parts)

@@ -58,6 +58,9 @@ class RFFPSROptions:
         Ticks that rolled-out refinement looks ahead; None: ``future``.
     iterations, learning_rate
         Steps of rolled-out refinement, and the first one's relative size.
+    minibatches
+        Minibatches of eight stretches of recordings over which each of these steps sums up
+        gradients, fewer where there are no more stretches. The workers of a cluster share them.
     refine_from
         ``light``: rolled-out refinement starts from lightly regularised regressions and takes full
         steps; ``regularised``: from those whose ridges did best, with gentle steps; ``both``: what
@@ -100,6 +103,7 @@ class RFFPSROptions:
     horizon: int | None = None
     iterations: int = 300
     learning_rate: float = 1e-2
+    minibatches: int = 1
     refine_from: RefineFrom = "both"
     rounds: int = 100
     step: float = 1e-2
@@ -144,7 +148,7 @@ class RFFPSROptions:
 
 _AT_LEAST_ONE = (
     "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
-    "horizon", "iterations", "rounds", "folds",
+    "horizon", "iterations", "minibatches", "rounds", "folds",
 )  # fmt: skip
 _AT_LEAST_ZERO = (
     "base_past", "direct_past", "direct_features", "short_past", "margin", "tolerance", "seed",

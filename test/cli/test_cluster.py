@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,21 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.features.feature_set import fit_features
 from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
 from rffpsr_ros.learning.windows import window_source
 from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
 from rffpsr_ros.learning.windows.cluster import Cluster
 from rffpsr_ros.learning.windows.moments import Regression
+from rffpsr_ros.learning.windows.progress import untold
 from rffpsr_ros.learning.windows.scaling import Run
 from rffpsr_ros.learning.windows.window_source import WindowSource
 from rffpsr_ros.learning.windows.windows import Windows
 from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
+from rffpsr_ros.models.rff_psr_fit import begin, refine
+from rffpsr_ros.models.rff_psr_groundwork import lay_groundwork
 from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.storage import save_model
 
 PAST, FUTURE = 4, 3
 
@@ -132,6 +138,82 @@ def test_the_learner_takes_a_client_and_learns_the_same(client: Any) -> None:
     learner = RFFPSR(past=PAST, future=FUTURE, features=30, iterations=10)
     alone, together = (learner.fit_one(recordings(), client=c) for c in (None, client))
     assert bits(tuple(alone.parts)) == bits(tuple(together.parts))
+
+
+class Watched(Cluster):
+    """A cluster whose gradients are counted by step; a worker may be killed at one of them."""
+
+    def __init__(self, client: Any, flag: Path | None = None, deadly_step: int = 0) -> None:
+        super().__init__(client)
+        self.steps: list[int] = []
+        self._flag, self._deadly_step = flag, deadly_step
+
+    def holding(self, value: Any) -> Any:
+        self._held = super().holding(value)
+        return self
+
+    def map(self, function: Any, items: Any) -> Iterator[Any]:
+        self.steps.append(len(items))
+        if len(self.steps) == self._deadly_step:
+            assert self._flag is not None
+            function = death_before(function, self._flag)
+        results: Iterator[Any] = self._held.map(function, items)
+        return results
+
+
+def death_before(function: Callable[..., Any], flag: Path) -> Callable[..., Any]:
+    """Return the function; whoever comes to it first is killed instead."""
+
+    def function_or_death(*arguments: Any) -> Any:
+        if not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return function(*arguments)
+
+    return function_or_death
+
+
+REFINED = RFFPSR(
+    past=PAST, future=FUTURE, features=30, iterations=20, minibatches=3, refine_from="light"
+)
+"""Of the thirty segments of twelve recordings each step looks at twenty-four."""
+
+
+def refined(workers: Workers) -> list[bytes]:
+    """Return the bits of weights after refinement."""
+    data, options = recordings(12, 300), REFINED.options
+    with one_blas_thread():
+        laid = lay_groundwork(data, None, options, fit_features, untold)
+        learned = refine(laid, begin(laid, options, untold), options, untold, workers=workers)
+    assert learned.refinement["iterations"] > 0
+    return bits(tuple(learned.weights))
+
+
+def test_refinement_has_the_same_bits_also_when_a_worker_is_killed_in_the_middle(
+    client: Any, tmp_path: Path
+) -> None:
+    flag = tmp_path / "killed"
+    together, bereft = Watched(client), Watched(client, flag, deadly_step=7)
+    alone = refined(THIS_PROCESS)
+    assert refined(together) == alone
+    assert refined(bereft) == alone
+    assert flag.exists()
+    assert bereft.steps == together.steps
+    assert len(bereft.steps) >= 20
+    assert set(bereft.steps) == {3}
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_a_learner_with_many_minibatches_learns_the_same(
+    client: Any, folds: int, tmp_path: Path
+) -> None:
+    less = {"folds": folds, "direct_features": 0}
+    learner = RFFPSR(**asdict(REFINED.options) | less)
+    written = []
+    for chosen in (None, client):
+        save_model(learner.fit(recordings(10, 150), client=chosen), tmp_path / "model")
+        written.append((tmp_path / "model").read_bytes())
+    assert written[0] == written[1]
 
 
 @pytest.fixture

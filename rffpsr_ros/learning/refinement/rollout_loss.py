@@ -210,17 +210,19 @@ def rollout_loss(
     segments: Segments,
     origins: Origins,
     horizon_weights: Array,
+    total_origins: int | None = None,
 ) -> tuple[float, Weights]:
     """Return the weighted mean squared error over origins and horizons, and its gradient.
 
     ``horizon_weights`` (H, d_o) weighs each horizon and observation. Targets past a recording's
-    end or missing do not count; the sum is divided by the number of origins.
+    end or missing do not count; the sum is divided by the number of origins, or by
+    ``total_origins``, of which these are a part.
     """
     horizon = len(horizon_weights)
     states, caches = filter_segments(weights, frame, segments)
     predicted, rollout = roll_out(weights, frame, segments, states, origins, horizon)
     targets, counts = _targets(frame, segments, origins, horizon)
-    scale = counts * horizon_weights / len(counts)
+    scale = counts * horizon_weights / (total_origins or len(counts))
     scale = scale.astype(predicted.dtype)
     error = predicted - targets
     loss = float((scale * error * error).sum())

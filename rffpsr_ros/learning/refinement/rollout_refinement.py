@@ -2,27 +2,35 @@
 
 Adam on whitened coordinates over minibatches of segments, a cosine schedule, and the weights that
 did best on the validation recordings. Where no step improves, the step is halved and refinement
-starts over; values that are not finite end a try.
+starts over; values that are not finite end a try. Workers share a step's minibatches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.learning.filtering.predictor import Frame, Weights
 from rffpsr_ros.learning.refinement.loss_weights import LossWeights, loss_weights
+from rffpsr_ros.learning.refinement.minibatches import (
+    Material,
+    draw_minibatches,
+    minibatches_of,
+    slope,
+)
 from rffpsr_ros.learning.refinement.optimiser import Adam, cosine_rate
-from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors, rollout_loss
+from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.learning.refinement.scores import group_errors, robust_score
-from rffpsr_ros.learning.refinement.segments import Origins, Segments, origins, settled_origins
+from rffpsr_ros.learning.refinement.segments import Origins, Segments, settled_origins
 from rffpsr_ros.learning.refinement.step_coordinates import Coordinates, step_scales
 from rffpsr_ros.learning.stages.initialisation import InitialPredictor
 from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Holders, Workers, merged
 
 JUDGED_STEPS = 10_000
 """Predictions that a validation score looks at, about; of many columns, fewer."""
@@ -54,7 +62,7 @@ class RefinementOptions:
     horizon: int = 10
     iterations: int = 300
     learning_rate: float = 1e-2
-    batch: int = 8
+    minibatches: int = 1
     stride: int = 4
     check_every: int = 20
     tries: int = 3
@@ -105,25 +113,24 @@ def refine_rollout(
     generator: np.random.Generator,
     progress: Progress | None = None,
     reference: InitialPredictor | None = None,
+    workers: Workers = THIS_PROCESS,
 ) -> Refined:
     """Return the weights refined on ``train`` that did best on ``validation``.
 
     The first try begins at the first start with the full learning rate. Where it finds nothing
     better than the best start, the next one begins at the next start with half the rate. Steps
     are scaled alike in every try. Coordinates, and what counts how much, are those of
-    ``reference``, by default the first start.
+    ``reference``, by default the first start. A step's minibatches are shared by the ``workers``;
+    the training segments travel to them once. A single minibatch stays in this process.
     """
     reference = reference or starts[0]
     frame = reference.frame.astype(np.float32)
     train, validation = train.astype(np.float32), validation.astype(np.float32)
-    task = Task(
-        frame,
-        train,
-        validation,
-        loss_weights(frame, reference.weights.astype(np.float32), train, options.horizon),
-        Coordinates(reference),
-        options,
-    )
+    weighing = loss_weights(frame, reference.weights.astype(np.float32), train, options.horizon)
+    if minibatches_of(len(train.observations), options.minibatches) == 1:
+        workers = THIS_PROCESS
+    holders = workers.holding(Material(frame, train, weighing.horizon))
+    task = Task(frame, train, validation, weighing, Coordinates(reference), options, holders)
     scores = [task.score(start.weights) for start in starts]
     lowest = int(np.argmin(scores))
     best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
@@ -150,6 +157,7 @@ class Task(NamedTuple):
     weighing: LossWeights
     coordinates: Coordinates
     options: RefinementOptions
+    holders: Holders[Material]
 
     def score(self, weights: Weights) -> float:
         """Return the validation score."""
@@ -159,15 +167,13 @@ class Task(NamedTuple):
     def gradient(
         self, point: list[Array], generator: np.random.Generator
     ) -> tuple[float, list[Array]]:
-        """Return loss and gradient on a minibatch of segments, from a random set of origins."""
-        batch = _minibatch(self.train, self.options.batch, generator)
-        stride, horizon = self.options.stride, self.options.horizon
-        chosen = origins(batch, horizon, stride, int(generator.integers(stride)))
-        chosen = _thin_early(chosen, batch, self.weighing.age, generator)
+        """Return loss and gradient on minibatches of segments, from random sets of origins."""
+        sizes = self.options.minibatches, self.options.horizon, self.options.stride
+        drawn = draw_minibatches(self.train, *sizes, self.weighing.age, generator)
         weights = self.coordinates.outward(point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            loss, gradient = rollout_loss(weights, self.frame, batch, chosen, self.weighing.horizon)
-            return loss, self.coordinates.gradient(gradient)
+            total = merged(self.holders.map(partial(slope, weights), drawn))
+            return total.loss, self.coordinates.gradient(total.gradient)
 
 
 def _descend(
@@ -211,22 +217,3 @@ def _descend(
 def _towards(point: list[Array], average: list[Array], kept: float) -> list[Array]:
     """Return the running mean after one more iterate."""
     return [kept * old + (1 - kept) * new for old, new in zip(average, point, strict=True)]
-
-
-def _thin_early(
-    chosen: Origins, segments: Segments, age: Array, generator: np.random.Generator
-) -> Origins:
-    """Keep origins among a recording's first ticks with the probability ``age`` (past,)."""
-    if not len(age):
-        return chosen
-    early = segments.first[chosen.segment] & (chosen.tick < len(age))
-    share = np.where(early, age[np.minimum(chosen.tick, len(age) - 1)], 1.0)
-    kept = generator.random(len(share)) < share
-    return chosen.pick(kept) if kept.any() else chosen
-
-
-def _minibatch(segments: Segments, size: int, generator: np.random.Generator) -> Segments:
-    count = len(segments.observations)
-    if count <= size:
-        return segments
-    return segments.pick(np.sort(generator.choice(count, size, replace=False)))

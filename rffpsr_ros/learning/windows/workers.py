@@ -7,8 +7,11 @@ Items and order depend on the data only, so whoever does the work, the result ha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
 
+HeldT = TypeVar("HeldT")
+HeldT_co = TypeVar("HeldT_co", covariant=True)
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -24,6 +27,16 @@ class Mergeable(Protocol):
 SumT = TypeVar("SumT", bound=Mergeable)
 
 
+class Holders(Protocol[HeldT_co]):
+    """Workers that hold a value, which whatever they do begins with."""
+
+    def map(
+        self, function: Callable[[HeldT_co, ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        """Yield the function's results for the value and each item, in the order of the items."""
+        ...
+
+
 class Workers(Protocol):
     """Those who do the work."""
 
@@ -31,6 +44,10 @@ class Workers(Protocol):
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
     ) -> Iterator[ResultT]:
         """Yield the function's results in the order of the items."""
+        ...
+
+    def holding(self, value: HeldT) -> Holders[HeldT]:
+        """Return the workers with a value that travels to them once, however often they map."""
         ...
 
 
@@ -42,6 +59,20 @@ class ThisProcess:
     ) -> Iterator[ResultT]:
         """Yield the function's results in the order of the items."""
         return map(function, items)
+
+    def holding(self, value: HeldT) -> Holders[HeldT]:
+        """Return this process with a value in its hands."""
+        return _Holding(value)
+
+
+class _Holding(Generic[HeldT]):
+    def __init__(self, value: HeldT) -> None:
+        self._value = value
+
+    def map(
+        self, function: Callable[[HeldT, ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        return map(partial(function, self._value), items)
 
 
 THIS_PROCESS = ThisProcess()

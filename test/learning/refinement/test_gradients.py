@@ -1,5 +1,6 @@
-"""Both refinement losses: analytic gradients against central differences."""
+"""Both refinement losses: analytic gradients against central differences, and sums of them."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from rffpsr_ros.learning.features.fourier_features import FeatureMap, draw_frequencies
 from rffpsr_ros.learning.filtering.filter_step import Conditioning
 from rffpsr_ros.learning.filtering.predictor import Frame, Start, Weights
+from rffpsr_ros.learning.refinement.minibatches import Material, draw_minibatches, slope
 from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors, rollout_loss
-from rffpsr_ros.learning.refinement.segments import Segments, cut_segments, origins
+from rffpsr_ros.learning.refinement.segments import Origins, Segments, cut_segments, origins
 from rffpsr_ros.learning.refinement.window_loss import window_loss, window_targets
 from rffpsr_ros.learning.windows.arrays import Array
 from rffpsr_ros.learning.windows.saturation import Bounds
 from rffpsr_ros.learning.windows.scaling import Run
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, merged
 
 OBSERVED, ACTED, STATE, BASE_PAST, DIRECT_PAST, FUTURE = 2, 2, 4, 3, 2, 4
 
@@ -164,3 +167,30 @@ def test_without_their_weights_state_and_direct_term_are_left_out_of_errors() ->
 
     np.testing.assert_allclose(errors(0.0), errors(1e-13), rtol=1e-9)
     assert np.nanmax(np.abs(errors(0.0) - errors(1.0))) > 0.1
+
+
+@pytest.mark.parametrize(("count", "looked_at"), [(5, 5), (20, 20), (40, 24)])
+def test_slopes_of_minibatches_sum_up_to_that_of_all_their_segments(
+    count: int, looked_at: int
+) -> None:
+    weights, frame, segments, _, _ = CASES["bounded"]
+    segments = segments.pick(np.arange(count) % len(segments.observations))
+    draw = np.random.default_rng(0)
+    weighing, age = draw.uniform(0.5, 2, (FUTURE, OBSERVED)), np.array([0.3, 0.6, 0.9])
+    drawn = draw_minibatches(segments, 3, FUTURE, 2, age, draw)
+    places = np.concatenate([minibatch.places for minibatch in drawn])
+    assert len(np.unique(places)) == len(places) == looked_at
+
+    material = Material(frame, segments, weighing)
+    total = merged(THIS_PROCESS.holding(material).map(partial(slope, weights), drawn))
+
+    segment, tick = (
+        np.concatenate(parts)
+        for parts in zip(
+            *((m.places[m.origins.segment], m.origins.tick) for m in drawn), strict=True
+        )
+    )
+    loss, gradient = rollout_loss(weights, frame, segments, Origins(segment, tick), weighing)
+    assert total.loss == pytest.approx(loss, rel=1e-12)
+    for part, expected in zip(total.gradient, gradient, strict=True):
+        np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-12)
