@@ -31,6 +31,7 @@ from rffpsr_ros.episodes.bag_recorder import BagWriter
 from rffpsr_ros.episodes.forecast_messages import (
     FORECAST_TYPES,
     ahead_ns,
+    band_bounds,
     band_message,
     predicted_message,
     prediction_message,
@@ -209,7 +210,8 @@ def _write_bag(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
                 "predicted": predicted_message(make, ahead, names, target_ns, assumes),
             }
             if forecast.half_width is not None:
-                messages["band"] = band_message(make, values, forecast.half_width, layout.coverage)
+                bounds = band_bounds(values, forecast.half_width)
+                messages["band"] = band_message(make, bounds, layout.coverage)
             for name, message in messages.items():
                 # Players and plots that know nothing of headers put it where it belongs, too.
                 logged_ns = target_ns if name == "predicted" else made_ns

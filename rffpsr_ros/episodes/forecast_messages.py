@@ -50,13 +50,16 @@ def prediction_message(make: Make, forecast: Array, assumes: str = "") -> Any:
     return make(PREDICTION_TYPE, layout=layout, data=_floats(forecast.ravel()))
 
 
-def band_message(make: Make, forecast: Array, half_width: Array, coverage: float) -> Any:
-    """Return the band around a forecast (H, d_o) as an array, bound x horizon x observation.
+def band_bounds(forecast: Array, half_width: Array) -> Array:
+    """Return the bounds (2, H, d_o) of the band around a forecast (H, d_o): lower, upper."""
+    return np.stack([forecast - half_width, forecast + half_width])
 
-    Bound 0 is the lower one, 1 the upper; ``half_width`` is (H, d_o). The first label also says
-    which share of what comes the band shall cover.
+
+def band_message(make: Make, bounds: Array, coverage: float) -> Any:
+    """Return a band's bounds (2, H, d_o) as an array, bound x horizon x observation.
+
+    The first label also says which share of what comes the band shall cover.
     """
-    bounds = np.stack([forecast - half_width, forecast + half_width])
     labels = (f"bound, {100 * coverage:g} % band", "horizon", "observation")
     dimensions = [
         make(

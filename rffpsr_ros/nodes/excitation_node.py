@@ -22,7 +22,7 @@ from rffpsr_ros.nodes.diagnostics import Complaints
 from rffpsr_ros.nodes.excitation_policy import Play, limits, make_play
 from rffpsr_ros.nodes.message_classes import make, message_class
 from rffpsr_ros.nodes.parameters import declare, given_parameters, misspelt
-from rffpsr_ros.nodes.receive_times import ReceiveTimes
+from rffpsr_ros.nodes.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.simulation_parameters import EXCITATION
 from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs, sensor_profile
@@ -61,7 +61,7 @@ class ExcitationNode(Node):
         self._acts = 0
         self._sampler: Sampler | None = None
         self._inputs: dict[str, TopicInput] = {}
-        self._receive_times = ReceiveTimes(lambda: self.get_clock().now().nanoseconds)
+        self._receive_times = ReceiveTimes(node_time(self))
         self._looks = self._value("feedback") != "none" or self._value("pace") == "observations"
         if self._looks:
             self._observe()

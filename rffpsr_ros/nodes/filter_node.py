@@ -39,7 +39,7 @@ from rffpsr_ros.nodes.filter_report import (
 from rffpsr_ros.nodes.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.parameters import FILTER, declare, given_parameters, misspelt, refusal
-from rffpsr_ros.nodes.receive_times import ReceiveTimes
+from rffpsr_ros.nodes.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs, sensor_profile
@@ -68,7 +68,7 @@ class FilterNode(LifecycleNode):
         self._newest_ns = self._heard_ns = 0
         self._backlog = Backlog()
         self._times = StepTimes()
-        self._receive_times = ReceiveTimes(lambda: self.get_clock().now().nanoseconds)
+        self._receive_times = ReceiveTimes(node_time(self))
         self._outputs = ForecastPublisher(self)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._rounds = 0

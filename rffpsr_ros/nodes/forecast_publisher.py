@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import array
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from rffpsr_ros.episodes.forecast_messages import (
     PREDICTED_TYPE,
     PREDICTION_TYPE,
     ahead_ns,
+    band_bounds,
     band_message,
     predicted_message,
     prediction_message,
@@ -23,29 +24,31 @@ from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.predictive_model import Signature
 from rffpsr_ros.nodes.message_classes import make, message_class
+from rffpsr_ros.nodes.prepared_message import PreparedMessage
 
 DEPTH = 10
+LOOK_NS = 50_000_000
+"""Every so often it is looked who listens."""
 
 
 class ForecastPublisher:
     """Publishes what `Follower.feed` returns."""
 
     def __init__(self, node: Any) -> None:
-        self._node = node
-        types = {**FORECAST_TYPES, "error": PREDICTED_TYPE}
+        types = {**FORECAST_TYPES, "error": PREDICTED_TYPE, "state": PREDICTION_TYPE}
         self._publishers = {
             name: node.create_publisher(message_class(type_name), f"~/{name}", DEPTH)
             for name, type_name in types.items()
         }
-        self._state = node.create_publisher(message_class(PREDICTION_TYPE), "~/state", DEPTH)
-        self._prediction: tuple[tuple[int, ...], str, Any] | None = None
-        self._predicted: tuple[Sequence[str], str, Any] | None = None
+        self._listened: set[str] = set()
+        self._looked_ns = 0
+        self._prepared: dict[str, tuple[Any, PreparedMessage]] = {}
         self._awaited: deque[tuple[int, Array, str]] = deque()
 
     @property
     def wanted(self) -> bool:
         """Whether anyone listens to a topic that takes forecasts."""
-        return any(p.get_subscription_count() for p in self._publishers.values())
+        return bool(self._look() - {"state"})
 
     def forget(self) -> None:
         """Await no targets of earlier forecasts any more: the segment has ended."""
@@ -53,46 +56,56 @@ class ForecastPublisher:
 
     def publish(self, step: Step, follower: Follower, lead: int) -> None:
         """Publish a step's forecast, and the error of the forecast that was for its tick."""
-        signature, state = follower.model.signature, follower.state
+        listened, signature = self._look(), follower.model.signature
         self._publish_error(step, signature)
         if step.forecast is not None:
             self._publish_forecast(step.forecast, signature, lead)
-            if self._listened("error"):
+            if "error" in listened:
                 row = min(lead, len(step.forecast.values))
                 expected = step.forecast.values[row - 1], step.forecast.assumes
                 self._awaited.append((step.tick.number + row, *expected))
-            self._publish_band(step.forecast, follower.options.coverage)
-        if self._state.get_subscription_count():
-            self._state.publish(_state_message(state))
+            if "band" in listened and step.forecast.half_width is not None:
+                self._publish_band(step.forecast, follower.options.coverage)
+        if "state" in listened:
+            self._publishers["state"].publish(_state_message(follower.state))
 
     def publish_stale(self, forecast: Forecast, signature: Signature, lead: int) -> None:
         """Publish a forecast made in silence; no error is told of it."""
+        self._look()
         self._publish_forecast(forecast, signature, lead)
 
+    def _look(self) -> set[str]:
+        """Return the outputs that someone listens to, as far as was seen `LOOK_NS` ago."""
+        now_ns = time.monotonic_ns()
+        if now_ns - self._looked_ns > LOOK_NS:
+            self._looked_ns = now_ns
+            publishers = self._publishers.items()
+            self._listened = {name for name, one in publishers if one.get_subscription_count()}
+        return self._listened
+
     def _publish_forecast(self, forecast: Forecast, signature: Signature, lead: int) -> None:
+        origin_ns, values, assumes = forecast.origin_ns, forecast.values, forecast.assumes
         names, period = signature.observation_names, signature.period
-        lead = min(lead, len(forecast.values))
-        ahead = forecast.values[lead - 1]
-        if self._listened("prediction"):
-            self._publishers["prediction"].publish(self._prediction_of(forecast))
-        if self._listened("trajectory"):
+        if "prediction" in self._listened:
+            self._send(
+                "prediction",
+                values,
+                assumes,
+                lambda marks: prediction_message(make, marks, assumes),
+            )
+        if "trajectory" in self._listened:
             self._publishers["trajectory"].publish(
-                trajectory_message(
-                    make, forecast.values, names, forecast.origin_ns, period, forecast.assumes
-                )
+                trajectory_message(make, values, names, origin_ns, period, assumes)
             )
-        if self._listened("predicted"):
-            target_ns = forecast.origin_ns + ahead_ns(lead, period)
-            self._publishers["predicted"].publish(
-                self._predicted_of(ahead, names, target_ns, forecast.assumes)
-            )
+        if "predicted" in self._listened:
+            lead = min(lead, len(values))
+            target_ns = origin_ns + ahead_ns(lead, period)
+            self._send_observation("predicted", values[lead - 1], names, target_ns, assumes)
 
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
-        """Publish the band around a forecast, if the model has any."""
-        if forecast.half_width is not None and self._listened("band"):
-            self._publishers["band"].publish(
-                band_message(make, forecast.values, forecast.half_width, coverage)
-            )
+        assert forecast.half_width is not None
+        bounds = band_bounds(forecast.values, forecast.half_width)
+        self._send("band", bounds, coverage, lambda marks: band_message(make, marks, coverage))
 
     def _publish_error(self, step: Step, signature: Signature) -> None:
         """Publish what came minus what was predicted for now, if something was."""
@@ -100,40 +113,31 @@ class ForecastPublisher:
         while awaited and awaited[0][0] <= tick.number:
             number, predicted, assumes = awaited.popleft()
             if number == tick.number:
-                error = tick.observation - predicted
-                names = signature.observation_names
-                self._publishers["error"].publish(
-                    predicted_message(make, error, names, tick.stamp_ns, assumes)
-                )
+                error, names = tick.observation - predicted, signature.observation_names
+                self._send_observation("error", error, names, tick.stamp_ns, assumes)
 
-    def _prediction_of(self, forecast: Forecast) -> Any:
-        """Return the message of a forecast; its layout is made once, as it hardly ever changes."""
-        shape, assumes, values = forecast.values.shape, forecast.assumes, forecast.values
-        if self._prediction is None or self._prediction[:2] != (shape, assumes):
-            self._prediction = (shape, assumes, prediction_message(make, values, assumes))
-        message = self._prediction[2]
-        message.data = _as_array(values)
-        return message
+    def _send_observation(
+        self, name: str, values: Array, names: Sequence[str], stamp_ns: int, assumes: str
+    ) -> None:
+        def draft(marks: Array) -> Any:
+            return predicted_message(make, marks, names, stamp_ns, assumes)
 
-    def _predicted_of(
-        self, values: Array, names: Sequence[str], stamp_ns: int, assumes: str
-    ) -> Any:
-        """Return the message of what is expected at a time; names and words are filled in once."""
-        if self._predicted is None or self._predicted[:2] != (names, assumes):
-            message = predicted_message(make, values, names, stamp_ns, assumes)
-            self._predicted = (names, assumes, message)
-        message = self._predicted[2]
-        stamp = message.header.stamp
-        stamp.sec, stamp.nanosec = divmod(stamp_ns, 10**9)
-        message.position = _as_array(values)
-        return message
+        self._send(name, values, (names, assumes), draft, stamp_ns)
 
-    def _listened(self, name: str) -> bool:
-        return bool(self._publishers[name].get_subscription_count())
-
-
-def _as_array(values: Array) -> array.array[float]:
-    return array.array("d", np.ascontiguousarray(values).tobytes())
+    def _send(
+        self,
+        name: str,
+        numbers: Array,
+        words: Any,
+        draft: Callable[[Array], Any],
+        stamp_ns: int | None = None,
+    ) -> None:
+        """Publish numbers in a message that is drafted anew only if its ``words`` change."""
+        likeness = numbers.shape, words
+        known = self._prepared.get(name)
+        if known is None or known[0] != likeness:
+            known = self._prepared[name] = likeness, PreparedMessage(draft, numbers.shape)
+        self._publishers[name].publish(known[1].filled(numbers, stamp_ns))
 
 
 def _state_message(state: Any) -> Any:

@@ -26,7 +26,7 @@ from rffpsr_ros.nodes.diagnostics import Complaints, Finding, status
 from rffpsr_ros.nodes.episode_keeper import EpisodeKeeper
 from rffpsr_ros.nodes.message_classes import typestore_of
 from rffpsr_ros.nodes.parameters import LEARNER, declare, given_parameters, misspelt, refusal
-from rffpsr_ros.nodes.receive_times import ReceiveTimes
+from rffpsr_ros.nodes.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.recovery import Recovery
 from rffpsr_ros.nodes.running import run
 from rffpsr_ros.nodes.topic_inputs import TopicInput, make_inputs
@@ -60,7 +60,7 @@ class LearnerNode(LifecycleNode):
         self._outcome = Finding("learner", "ok", "not configured yet", {})
         self._told: tuple[Any, ...] = ()
         self._active = False
-        self._receive_times = ReceiveTimes(lambda: self.get_clock().now().nanoseconds)
+        self._receive_times = ReceiveTimes(node_time(self))
         self._status = self.create_publisher(DiagnosticStatus, "~/status", LATCHED)
         self._recording = self.create_publisher(Bool, "~/recording", LATCHED)
         offer(

@@ -11,6 +11,7 @@ from rffpsr_ros.episodes.forecast_messages import (
     PREDICTED_TYPE,
     PREDICTION_TYPE,
     TRAJECTORY_TYPE,
+    band_bounds,
     band_message,
     predicted_message,
     prediction_message,
@@ -45,7 +46,7 @@ def test_prediction_is_addressed_as_the_layout_says() -> None:
 
 def test_band_is_the_lower_bounds_and_then_the_upper() -> None:
     width = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
-    message = reread(band_message(make, FORECAST, width, 0.9), PREDICTION_TYPE)
+    message = reread(band_message(make, band_bounds(FORECAST, width), 0.9), PREDICTION_TYPE)
     assert message.layout.dim[0].label == "bound, 90 % band"
     assert [(d.size, d.stride) for d in message.layout.dim] == [(2, 12), (3, 6), (2, 2)]
     bounds = np.reshape(message.data, (2, 3, 2))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def test_messages_that_have_come_are_handed_out_one_of_each_topic_in_turn(ros: Ros) -> None:
     from std_msgs.msg import Int64
 
-    from rffpsr_ros.nodes.running import take_waiting
+    from rffpsr_ros.nodes.message_wait import take_waiting
 
     peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
     for topic in ("/first", "/second"):
@@ -29,18 +29,18 @@ def test_messages_that_have_come_are_handed_out_one_of_each_topic_in_turn(ros: R
             told.publish(topic, Int64(data=number))
     told.settle()  # the messages wait: nobody has spun their receiver
 
-    take_waiting(peer.node)
+    take_waiting(list(peer.node.subscriptions))
 
     in_turn = [(topic, number) for number in range(3) for topic in ("/first", "/second")]
     assert handed_out == in_turn
-    take_waiting(peer.node)
+    take_waiting(list(peer.node.subscriptions))
     assert handed_out == in_turn
 
 
 def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
     from std_msgs.msg import Int64
 
-    from rffpsr_ros.nodes.running import take_waiting
+    from rffpsr_ros.nodes.message_wait import take_waiting
 
     peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
     later: list[object] = []
@@ -58,7 +58,7 @@ def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
     told.publish("/second", Int64(data=2))
     told.settle()
 
-    take_waiting(peer.node)
+    take_waiting(list(peer.node.subscriptions))
 
     assert handed_out == [1]
 
@@ -68,9 +68,9 @@ def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
 ) -> None:
     from std_msgs.msg import Int64
 
-    from rffpsr_ros.nodes import running
+    from rffpsr_ros.nodes import message_wait
 
-    monkeypatch.setattr(running, "TURN_NS", 3600 * 10**9)
+    monkeypatch.setattr(message_wait, "TURN_NS", 3600 * 10**9)
     peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
 
     def receive(message: Int64) -> None:
@@ -87,15 +87,16 @@ def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
             time.sleep(0.05)
             told.publish("/number", Int64(data=number))
 
+    messages = message_wait.MessageWait(peer.node)
     teller = threading.Thread(target=tell)
     teller.start()
-    running.take_as_they_come(peer.node)
+    messages.take_as_they_come()
     teller.join()
     assert handed_out == [0, 1, 2]
 
     told.publish("/number", Int64(data=3))
     told.settle()
-    running.take_as_they_come(peer.node)  # the timer's turn comes first, which is the executor's
+    messages.take_as_they_come()  # the timer's turn comes first, which is the executor's
     assert handed_out == [0, 1, 2]
 
 
@@ -103,7 +104,7 @@ def test_services_have_their_turn_though_messages_come(ros: Ros) -> None:
     """Messages that come without end do not keep a node from anything else."""
     from std_msgs.msg import Int64
 
-    from rffpsr_ros.nodes.running import take_as_they_come
+    from rffpsr_ros.nodes.message_wait import MessageWait
 
     peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
 
@@ -117,6 +118,21 @@ def test_services_have_their_turn_though_messages_come(ros: Ros) -> None:
     told.publish("/number", Int64(data=0))
     told.settle()
 
-    take_as_they_come(peer.node)
+    MessageWait(peer.node).take_as_they_come()
 
     assert handed_out
+
+
+def test_a_called_service_has_its_turn_at_once(ros: Ros, monkeypatch: pytest.MonkeyPatch) -> None:
+    from std_srvs.srv import Trigger
+
+    from rffpsr_ros.nodes import message_wait
+
+    monkeypatch.setattr(message_wait, "TURN_NS", 3600 * 10**9)
+    peer, told = ros.peer, ros.another_peer()
+    peer.node.create_service(Trigger, "/act", lambda request, response: response)
+    client = told.node.create_client(Trigger, "/act")
+    client.wait_for_service()
+    client.call_async(Trigger.Request())
+
+    message_wait.MessageWait(peer.node).take_as_they_come()  # or the test never ends
