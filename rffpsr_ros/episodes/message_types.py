@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,10 +17,9 @@ from rosbags.typesys import (
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.episodes.bag_source import BagTopic
+from rffpsr_ros.episodes.message_layout import Decode, QuickDecode
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.stamps import Stamp, receive_time, stamp_of, stamp_of_cdr, stamp_of_ros1
-
-Decode = Callable[[Any], Any]
 
 ROS_DISTROS = {store.value.split("_", 1)[1]: store for store in Stores if "_" in store.value}
 """The distributions whose message definitions are known, by name."""
@@ -133,7 +132,7 @@ def decoder(store: Typestore, type_name: str, encoding: Literal["cdr", "ros1"]) 
         except Exception:  # Damaged bytes fail in many ways.
             return None
 
-    return decode_cdr
+    return QuickDecode(decode_cdr, store, type_name)
 
 
 def stamp_reader(store: Typestore, type_name: str, encoding: str, stamps: str) -> Stamp | None:

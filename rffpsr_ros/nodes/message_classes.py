@@ -10,9 +10,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from rclpy.serialization import deserialize_message
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from rffpsr_ros.episodes.message_layout import Decode, QuickDecode
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channel_parser import normalise_type
 
@@ -63,6 +65,25 @@ def has_header_first(type_name: str) -> bool | None:
     if fields.get("header") != "std_msgs/Header":
         return None
     return bool(next(iter(fields)) == "header")
+
+
+def decoder(type_name: str) -> Decode:
+    """Return a function from bytes to a message; it returns None for damaged bytes.
+
+    Raises
+    ------
+    InputError
+        If the running ROS does not know the type.
+    """
+    kind = message_class(type_name)
+
+    def decode(data: bytes) -> Any:
+        try:
+            return deserialize_message(data, kind)
+        except Exception:  # Damaged bytes fail in many ways.
+            return None
+
+    return QuickDecode(decode, typestore_of([type_name]), type_name)
 
 
 def typestore_of(types: Iterable[str]) -> Typestore:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rosbags.typesys import Stores, get_typestore
 
+from rffpsr_ros.episodes.message_layout import LazyMessage
 from rffpsr_ros.errors import InputError
 
 TYPES = (
@@ -51,3 +52,25 @@ def test_where_the_header_stands(ros_environment: None) -> None:
 
     assert has_header_first("sensor_msgs/msg/JointState")
     assert has_header_first("std_msgs/msg/Float64") is None
+
+
+def test_fields_read_off_bytes_are_those_of_ros(ros_environment: None) -> None:
+    from rclpy.serialization import serialize_message
+
+    from rffpsr_ros.nodes.message_classes import decoder, message_class
+
+    name = "sensor_msgs/msg/JointState"
+    decode, kind = decoder(name), message_class(name)
+    for number in range(3):
+        message = kind(name=["left elbow", "wrist"], position=[0.5, float(number)], effort=[-1.0])
+        message.header.stamp.sec = number
+        message.header.frame_id = "base"
+        decoded = decode(serialize_message(message))
+        assert list(decoded.name) == message.name
+        assert list(decoded.position) == list(message.position)
+        assert list(decoded.velocity) == []
+        assert list(decoded.effort) == [-1.0]
+        assert decoded.header.stamp.sec == number
+        assert decoded.header.frame_id == "base"
+    assert isinstance(decoded, LazyMessage)
+    assert decode(b"\0\1\0\0\1") is None
