@@ -27,9 +27,9 @@ class RFFPSRState(NamedTuple):
 
     belief: Array  # q (p,)
     past: Array  # (past, d_a + d_o), newest last; stand-ins where observations were missing
-    age: Array  # (), ticks since the episode's start
-    calm: Array  # (), ticks since the belief was last rebuilt
-    surprise: Array  # (), running mean of squared innovations; 1 is as in training
+    age: Any  # (), an array or a number: ticks since the episode's start
+    calm: Any  # (): ticks since the belief was last rebuilt
+    surprise: Any  # (): running mean of squared innovations; 1 is as in training
     events: Array  # (6,) counts, see `RFFPSRModel.events`
 
 
@@ -105,13 +105,12 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
                 belief, past, squared, kinds = compiled
                 surprise, events = state.surprise, state.events
                 if squared == squared:  # else nothing was seen
-                    surprise = _running_mean(surprise, squared)
+                    surprise = _running_mean(float(surprise), squared)
                 if surprise <= self.parts.guards.surprise:
                     if kinds:
                         events = events + _UNUSUAL[kinds]
-                    return RFFPSRState(
-                        belief, past, state.age + 1, state.calm + 1, surprise, events
-                    )
+                    age, calm = int(state.age) + 1, int(state.calm) + 1
+                    return RFFPSRState(belief, past, age, calm, surprise, events)
         past = self._with_tick(state.past, action, observation)
         belief, error, unusual = self._step.advance(state.belief, past)
         events = state.events
@@ -271,7 +270,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
 
 def _batched(state: RFFPSRState, size: int = 1) -> RFFPSRState:
-    return RFFPSRState(*(np.repeat(part[None], size, axis=0) for part in state))
+    return RFFPSRState(*(np.repeat(np.asarray(part)[None], size, axis=0) for part in state))
 
 
 def _running_mean(surprise: Any, innovation: Any) -> Any:

@@ -115,6 +115,23 @@ def waves_of(phases: Array, waves: Array) -> None:
 
 
 @_compiled
+def add_up(rows: Array, weights: Array, total: Array) -> None:
+    """Write the weighted sum of rows: a product so small is done before a library has begun."""
+    whole = len(rows) // 4 * 4
+    total[:] = 0
+    for i in range(0, whole, 4):  # four at a time, as the sums are read and written each time
+        a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        p, q = np.float32(weights[i]), np.float32(weights[i + 1])
+        r, s = np.float32(weights[i + 2]), np.float32(weights[i + 3])
+        for j in range(len(total)):
+            total[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j])
+    for i in range(whole, len(rows)):
+        row, weight = rows[i], np.float32(weights[i])
+        for j in range(len(total)):
+            total[j] += weight * row[j]
+
+
+@_compiled
 def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Array) -> None:
     """Write features (N, r) of what stands before ``stop`` in rows of ticks (N, T d)."""
     frequencies, output = maps
@@ -131,20 +148,22 @@ def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Arr
         for i in range(size):
             point[i] = min(max(values[i], low[column]), high[column])
             column = column + 1 if column + 1 < columns else 0
-    np.dot(points, frequencies, phases)
-    for n in range(len(rows)):
-        waves_of(phases[n], waves[n])
     if len(rows) > 1:
+        np.dot(points, frequencies, phases)
+        for n in range(len(rows)):
+            waves_of(phases[n], waves[n])
         np.dot(waves, output.T, features)
         return
-    for i in range(len(output)):  # so few are multiplied before a library has begun
+    add_up(frequencies, points[0], phases[0])
+    waves_of(phases[0], waves[0])
+    for i in range(len(output)):
         row, other, total = waves[0], output[i], np.float32(0)
         for k in range(len(row)):
             total += row[k] * other[k]
         features[0, i] = total
 
 
-@_compiled
+@_in_place
 def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Array) -> None:
     """Write u W (N, columns), u = phi^a x q, for the actions before ``stop`` in rows (N, T d)."""
     count, states, size = len(rows), beliefs.shape[1], len(own.action[1])
@@ -155,11 +174,7 @@ def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Arr
             action = np.empty((1, size), np.float32)
             evaluate(rows, stop, own.action, own.limits, action)
             np.dot(action, own.read.reshape(size, -1), own.commanded.reshape(1, -1))
-        output[:] = 0
-        for i in range(states):
-            state, row = np.float32(beliefs[0, i]), own.commanded[i]
-            for j in range(len(row)):
-                output[0, j] += state * row[j]
+        add_up(own.commanded, beliefs[0], output[0])
         return
     action = np.empty((count, size), np.float32)
     evaluate(rows, stop, own.action, own.limits, action)
@@ -230,7 +245,7 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
         belief *= cap / np.sqrt(square)
 
 
-@_compiled
+@_in_place
 def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
     """Write expected observations (d_o,): what a row's last values up to ``stop`` tell, and u."""
     window = row[stop - own.base.shape[1] : stop]

@@ -50,11 +50,14 @@ class CompiledStep:
         self._given = (weights, frame, mean, deviation, innovation_weights, usual, expected)
         layout = layout_of(weights, frame)
         self._packed = packed(*self._given)
-        self._states = len(weights.initial)
-        self._observed, self._columns = layout.observed, layout.columns
+        self._observed = layout.observed
+        states = len(weights.initial)
+        self._belief, self._past = slice(states), slice(states, None)
+        self._action = slice(-layout.columns, -layout.observed)
+        self._observation = slice(-layout.observed, None)
 
         # Compiled now, or read from where it was kept: not when the first message has come.
-        start, past = np.zeros(self._states), np.zeros((max(frame.past, 1) + 1, layout.columns))
+        start, past = np.zeros(states), np.zeros((max(frame.past, 1) + 1, layout.columns))
         self.tick(start, past, past[0, : layout.acted], past[0, layout.acted :])
         self.roll_out(start, past, np.zeros((1, layout.acted)))
 
@@ -71,13 +74,13 @@ class CompiledStep:
         observation. The innovation is NaN if all was missing. None stands for ticks that are not
         for compiled code: with infinite values, or a belief of unusual size after them.
         """
-        after = np.empty(self._states + past.size)
-        after[-self._columns : -self._observed] = action
-        after[-self._observed :] = observation
+        after = np.empty(belief.size + past.size)
+        after[self._action] = action
+        after[self._observation] = observation
         innovation, unusual = tick(self._packed, belief, past, after)
         if unusual < 0:
             return None
-        return after[: self._states], after[self._states :].reshape(past.shape), innovation, unusual
+        return after[self._belief], after[self._past].reshape(past.shape), innovation, unusual
 
     def roll_out(self, belief: Array, past: Array, plans: Array) -> Array:
         """Return forecasts (..., H, d_o) given actions (..., H, d_a), in their own units."""
