@@ -17,7 +17,7 @@ from rffpsr_ros.models.rff_psr_parts import Parts, WindowHead, in_order, pack, u
 if TYPE_CHECKING:
     from rffpsr_ros.learning.filtering.compiled_step import CompiledStep
 
-
+_EARLIER, _LATER, _NEWEST = np.s_[..., :-1, :], np.s_[..., 1:, :], np.s_[..., -1, :]
 _UNUSUAL = np.array([[i >> 2 & 1, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(8)])
 """What is added to a state's events, by what compiled code says was unusual."""
 
@@ -56,7 +56,8 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         self._expected = parts.expected if parts.stand_in == "features" else None
         self._step = PreparedStep(self.parts.weights, self.parts.frame, self._expected)
         self._past = max(self._step.past, parts.history.past)
-        self._acted = self._step.layout.acted
+        acted = self._step.layout.acted
+        self._at_action, self._at_observation = np.s_[..., :acted], np.s_[..., acted:]
         scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
         guards = self.parts.guards
         self._compiled: CompiledStep | None = None
@@ -201,10 +202,10 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
     def _with_tick(self, past: Array, action: Array, observation: Array) -> Array:
         """Return the past with one more tick, standardised."""
         extended = np.empty_like(past)
-        extended[..., :-1, :] = past[..., 1:, :]
-        newest = extended[..., -1, :]
-        newest[..., : self._acted] = action
-        newest[..., self._acted :] = observation
+        extended[_EARLIER] = past[_LATER]
+        newest = extended[_NEWEST]
+        newest[self._at_action] = action
+        newest[self._at_observation] = observation
         newest -= self._tick_scaling.mean
         newest /= self._tick_scaling.deviation
         return extended
@@ -238,7 +239,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def _belief_from_past(self, state: RFFPSRState) -> Array:
         past = state.past[:, -self.parts.history.past :]
-        observations, actions = past[..., self._acted :], past[..., : self._acted]
+        observations, actions = past[self._at_observation], past[self._at_action]
         belief = self.parts.history(
             self._limit_observation(observations), self._limit_action(actions)
         )
