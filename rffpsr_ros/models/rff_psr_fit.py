@@ -180,6 +180,7 @@ def _refine_in_stages(
         min(horizon, options.future),
         options.iterations,
         options.learning_rate,
+        options.batch,
         options.minibatches,
         **effort._asdict(),
         stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),

@@ -58,9 +58,10 @@ class RFFPSROptions:
         Ticks that rolled-out refinement looks ahead; None: ``future``.
     iterations, learning_rate
         Steps of rolled-out refinement, and the first one's relative size.
-    minibatches
-        Minibatches of eight stretches of recordings over which each of these steps sums up
-        gradients, fewer where there are no more stretches. The workers of a cluster share them.
+    batch, minibatches
+        Each of these steps sums up the gradients of so many minibatches, each of ``batch``
+        stretches of recordings; fewer where there are no more stretches. The workers of a cluster
+        share the minibatches; in one process a larger ``batch`` is cheaper.
     refine_from
         ``light``: rolled-out refinement starts from lightly regularised regressions and takes full
         steps; ``regularised``: from those whose ridges did best, with gentle steps; ``both``: what
@@ -103,6 +104,7 @@ class RFFPSROptions:
     horizon: int | None = None
     iterations: int = 300
     learning_rate: float = 1e-2
+    batch: int = 8
     minibatches: int = 1
     refine_from: RefineFrom = "both"
     rounds: int = 100
@@ -148,7 +150,7 @@ class RFFPSROptions:
 
 _AT_LEAST_ONE = (
     "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
-    "horizon", "iterations", "minibatches", "rounds", "folds",
+    "horizon", "iterations", "batch", "minibatches", "rounds", "folds",
 )  # fmt: skip
 _AT_LEAST_ZERO = (
     "base_past", "direct_past", "direct_features", "short_past", "margin", "tolerance", "seed",

@@ -16,9 +16,6 @@ from rffpsr_ros.learning.refinement.rollout_loss import rollout_loss
 from rffpsr_ros.learning.refinement.segments import Origins, Segments, origins
 from rffpsr_ros.learning.windows.arrays import Array
 
-MINIBATCH = 8
-"""Segments of a minibatch: enough for products of some size, few enough for processor caches."""
-
 
 class Minibatch(NamedTuple):
     """Segments by their places among all, and where rollouts start in them."""
@@ -51,35 +48,37 @@ class Slope:
             total[...] += part
 
 
-def minibatches_of(count: int, most: int) -> int:
-    """Return how many minibatches a step has, of ``count`` segments in all: ``most``, or fewer."""
-    return max(1, min(most, -(-count // MINIBATCH)))
+class Drawing(NamedTuple):
+    """How a step's minibatches are drawn."""
+
+    batch: int
+    """Segments of a minibatch."""
+    most: int
+    """Minibatches of a step; fewer where there are not that many segments."""
+    horizon: int
+    stride: int
+    """Of a segment's origins each n-th is taken, from an offset of the minibatch's own."""
+    age: Array  # (past,): the probability that an origin among a recording's first ticks is kept
+
+    def minibatches(self, count: int) -> int:
+        """Return how many minibatches a step has, of ``count`` segments in all."""
+        return max(1, min(self.most, -(-count // self.batch)))
 
 
 def draw_minibatches(
-    segments: Segments,
-    most: int,
-    horizon: int,
-    stride: int,
-    age: Array,
-    generator: np.random.Generator,
+    segments: Segments, drawing: Drawing, generator: np.random.Generator
 ) -> list[Minibatch]:
-    """Return at most so many minibatches of distinct segments, chosen by chance.
-
-    Each has every ``stride``-th origin from an offset of its own; of those among a recording's
-    first ticks each is kept with the probability ``age`` (past,). Where there are no more segments
-    than that, every step has all of them.
-    """
-    count, wanted = len(segments.observations), most * MINIBATCH
-    everyone = (
-        np.arange(count) if count <= wanted else generator.choice(count, wanted, replace=False)
-    )
+    """Return minibatches of distinct segments, by chance where a step does not take them all."""
+    count, size = len(segments.observations), drawing.batch
+    wanted = min(count, drawing.most * size)
+    chosen = generator.choice(count, wanted, replace=False) if wanted < count else np.arange(count)
     drawn: list[tuple[Array, Origins]] = []
-    for first in range(0, len(everyone), MINIBATCH):
-        places = np.sort(everyone[first : first + MINIBATCH])
+    for first in range(0, wanted, size):
+        places = np.sort(chosen[first : first + size])
         batch = segments.pick(places)
-        starts = origins(batch, horizon, stride, int(generator.integers(stride)))
-        drawn.append((places, _thin_early(starts, batch, age, generator)))
+        offset = int(generator.integers(drawing.stride))
+        starts = origins(batch, drawing.horizon, drawing.stride, offset)
+        drawn.append((places, _thin_early(starts, batch, drawing.age, generator)))
     total = sum(len(starts.tick) for _, starts in drawn)
     return [Minibatch(places, starts, total) for places, starts in drawn]
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.learning.filtering.predictor import Frame, Weights
-from rffpsr_ros.learning.refinement.loss_weights import LossWeights, loss_weights
+from rffpsr_ros.learning.refinement.loss_weights import loss_weights
 from rffpsr_ros.learning.refinement.minibatches import (
+    Drawing,
     Material,
     draw_minibatches,
-    minibatches_of,
     slope,
 )
 from rffpsr_ros.learning.refinement.optimiser import Adam, cosine_rate
@@ -62,6 +62,7 @@ class RefinementOptions:
     horizon: int = 10
     iterations: int = 300
     learning_rate: float = 1e-2
+    batch: int = 8
     minibatches: int = 1
     stride: int = 4
     check_every: int = 20
@@ -127,15 +128,18 @@ def refine_rollout(
     frame = reference.frame.astype(np.float32)
     train, validation = train.astype(np.float32), validation.astype(np.float32)
     weighing = loss_weights(frame, reference.weights.astype(np.float32), train, options.horizon)
-    if minibatches_of(len(train.observations), options.minibatches) == 1:
+    drawing = Drawing(
+        options.batch, options.minibatches, options.horizon, options.stride, weighing.age
+    )
+    if drawing.minibatches(len(train.observations)) == 1:
         workers = THIS_PROCESS
     holders = workers.holding(Material(frame, train, weighing.horizon))
-    task = Task(frame, train, validation, weighing, Coordinates(reference), options, holders)
+    task = Task(frame, train, validation, Coordinates(reference), options, drawing, holders)
     scores = [task.score(start.weights) for start in starts]
     lowest = int(np.argmin(scores))
     best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
     scales = step_scales(
-        task.coordinates.inward(starts[0].weights), options.output_step * task.weighing.residual
+        task.coordinates.inward(starts[0].weights), options.output_step * weighing.residual
     )
     rate = options.learning_rate
     for attempt in range(options.tries):
@@ -154,9 +158,9 @@ class Task(NamedTuple):
     frame: Frame
     train: Segments
     validation: Segments
-    weighing: LossWeights
     coordinates: Coordinates
     options: RefinementOptions
+    drawing: Drawing
     holders: Holders[Material]
 
     def score(self, weights: Weights) -> float:
@@ -168,8 +172,7 @@ class Task(NamedTuple):
         self, point: list[Array], generator: np.random.Generator
     ) -> tuple[float, list[Array]]:
         """Return loss and gradient on minibatches of segments, from random sets of origins."""
-        sizes = self.options.minibatches, self.options.horizon, self.options.stride
-        drawn = draw_minibatches(self.train, *sizes, self.weighing.age, generator)
+        drawn = draw_minibatches(self.train, self.drawing, generator)
         weights = self.coordinates.outward(point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
             total = merged(self.holders.map(partial(slope, weights), drawn))

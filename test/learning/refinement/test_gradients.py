@@ -9,7 +9,12 @@ import pytest
 from rffpsr_ros.learning.features.fourier_features import FeatureMap, draw_frequencies
 from rffpsr_ros.learning.filtering.filter_step import Conditioning
 from rffpsr_ros.learning.filtering.predictor import Frame, Start, Weights
-from rffpsr_ros.learning.refinement.minibatches import Material, draw_minibatches, slope
+from rffpsr_ros.learning.refinement.minibatches import (
+    Drawing,
+    Material,
+    draw_minibatches,
+    slope,
+)
 from rffpsr_ros.learning.refinement.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.learning.refinement.segments import Origins, Segments, cut_segments, origins
 from rffpsr_ros.learning.refinement.window_loss import window_loss, window_targets
@@ -169,15 +174,19 @@ def test_without_their_weights_state_and_direct_term_are_left_out_of_errors() ->
     assert np.nanmax(np.abs(errors(0.0) - errors(1.0))) > 0.1
 
 
-@pytest.mark.parametrize(("count", "looked_at"), [(5, 5), (20, 20), (40, 24)])
+@pytest.mark.parametrize(
+    ("count", "minibatches", "looked_at"), [(5, 1, 5), (20, 3, 20), (40, 3, 24)]
+)
 def test_slopes_of_minibatches_sum_up_to_that_of_all_their_segments(
-    count: int, looked_at: int
+    count: int, minibatches: int, looked_at: int
 ) -> None:
     weights, frame, segments, _, _ = CASES["bounded"]
     segments = segments.pick(np.arange(count) % len(segments.observations))
     draw = np.random.default_rng(0)
     weighing, age = draw.uniform(0.5, 2, (FUTURE, OBSERVED)), np.array([0.3, 0.6, 0.9])
-    drawn = draw_minibatches(segments, 3, FUTURE, 2, age, draw)
+    drawing = Drawing(8, 3, FUTURE, 2, age)
+    drawn = draw_minibatches(segments, drawing, draw)
+    assert len(drawn) == drawing.minibatches(count) == minibatches
     places = np.concatenate([minibatch.places for minibatch in drawn])
     assert len(np.unique(places)) == len(places) == looked_at
 

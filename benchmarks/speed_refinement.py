@@ -1,0 +1,160 @@
+"""What a step of refinement takes in one process and on a cluster's workers, and what travels.
+
+python -m benchmarks.speed_refinement                both sizes, two workers; five minutes
+python -m benchmarks.speed_refinement --workers 4
+python -m benchmarks.speed_refinement --json refinement.json
+
+Loss and gradient of a step are timed by the clock on the wall, in turns: as one minibatch in this
+process, as several in this process, and as the same several on workers on this machine; the median
+of many steps. It needs Dask, and as many idle cores as workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.speed_step import joint_runs, synthetic_runs
+from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.learning.filtering.predictor import Weights
+from rffpsr_ros.learning.refinement.minibatches import Drawing, Material, draw_minibatches, slope
+from rffpsr_ros.learning.refinement.segments import cut_segments
+from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
+from rffpsr_ros.learning.windows.cluster import Cluster
+from rffpsr_ros.learning.windows.scaling import standardise
+from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Holders, merged
+from rffpsr_ros.models.rff_psr_fit import COLUMNS_PER_STRIDE, SEGMENT
+from rffpsr_ros.models.rff_psr_learner import RFFPSR
+
+RUNS, TICKS, HORIZON, PAST = 12, 3000, 10, 20
+STEPS = 20
+UNSETTLED = 3
+"""Steps at the beginning that do not count: the segments travel, memory grows."""
+
+SHAPES = ((8, 2), (8, 8), (32, 2), (32, 8))
+"""Segments of a minibatch, and minibatches of a step."""
+
+
+class Step(NamedTuple):
+    """What a step takes and sends."""
+
+    batch: int
+    minibatches: int
+    in_one: float  # s, in this process, as a single minibatch of as many segments
+    alone: float  # s, in this process
+    shared: float  # s, on the workers
+    sent: int  # bytes: which segments and origins
+    returned: int  # bytes: gradients
+
+
+class Size(NamedTuple):
+    """What is refined, and its steps."""
+
+    segments: int
+    ticks: int  # of a segment
+    held: int  # bytes that travel once: segments and feature maps
+    weights: int  # bytes that travel to every worker in every step
+    steps: list[Step]
+
+
+def material_of(runs: Sequence[Trajectory]) -> tuple[Material, Weights]:
+    """Return what refinement of a model of these recordings works on, and the model's weights."""
+    # Timed, not judged: a few iterations give weights of the right sizes.
+    parts = RFFPSR(past=PAST, future=HORIZON, iterations=3).fit_one(runs[:4]).parts
+    frame = parts.frame._replace(limits=None).astype(np.float32)
+    standard = standardise(runs, parts.observation_scaling, parts.action_scaling)
+    seen = [np.ones(run.observations.shape, bool) for run in standard]
+    segments = cut_segments(standard, seen, frame, PAST + SEGMENT, PAST, HORIZON, np.float32)
+    columns = segments.observations.shape[2]
+    by_horizon = np.full((HORIZON, columns), 1 / (HORIZON * columns))
+    return Material(frame, segments, by_horizon), parts.weights.astype(np.float32)
+
+
+def size(runs: Sequence[Trajectory], client: Any) -> Size:
+    """Return what steps of refinement of a model of these recordings take."""
+    pack, generator = import_module("cloudpickle").dumps, np.random.default_rng(0)
+    material, weights = material_of(runs)
+    here, there = THIS_PROCESS.holding(material), Cluster(client).holding(material)
+    count, ticks = material.segments.target.shape[:2]
+    stride, age = (PAST + SEGMENT) // COLUMNS_PER_STRIDE, np.ones(PAST)
+
+    def seconds(holders: Holders[Material], drawing: Drawing) -> float:
+        began = time.perf_counter()
+        drawn = draw_minibatches(material.segments, drawing, generator)
+        merged(holders.map(partial(slope, weights), drawn))
+        return time.perf_counter() - began
+
+    steps = []
+    for batch, most in SHAPES:
+        drawing = Drawing(batch, most, HORIZON, stride, age)
+        single = drawing._replace(batch=batch * most, most=1)
+        ways = (here, single), (here, drawing), (there, drawing)
+        times = [[seconds(*way) for way in ways] for _ in range(STEPS)]
+        drawn = draw_minibatches(material.segments, drawing, generator)
+        sent = sum(len(pack(minibatch)) for minibatch in drawn)
+        returned = sum(len(pack(slope(weights, material, minibatch))) for minibatch in drawn)
+        in_one, alone, shared = np.median(times[UNSETTLED:], axis=0).tolist()
+        steps.append(Step(batch, most, in_one, alone, shared, sent, returned))
+    return Size(count, ticks, len(pack(material)), len(pack(weights)), steps)
+
+
+def table(results: dict[str, Size], workers: int) -> str:
+    """Return the sizes and their steps as Markdown."""
+    rows = [
+        "| what | minibatches x segments | one process, one minibatch ms | one process ms"
+        f" | {workers} workers ms | sent kB | returned kB |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for name, one in results.items():
+        for step in one.steps:
+            times = " | ".join(f"{1e3 * t:.0f}" for t in (step.in_one, step.alone, step.shared))
+            sent = (workers * one.weights + step.sent) / 1e3
+            rows.append(
+                f"| {name} | {step.minibatches} x {step.batch} | {times} | {sent:.0f}"
+                f" | {step.returned / 1e3:.0f} |"
+            )
+    rows.append("")
+    rows += [
+        f"- {name}: {one.segments} segments of {one.ticks} ticks, {one.held / 1e6:.1f} MB, travel"
+        f" once; weights are {one.weights / 1e3:.0f} kB"
+        for name, one in results.items()
+    ]
+    return "\n".join(rows)
+
+
+def main() -> None:
+    """Run as asked on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed_refinement")
+    parser.add_argument("--workers", type=int, default=2, help="workers, each of one thread")
+    parser.add_argument("--json", type=Path, help="a file to write the figures to")
+    arguments = parser.parse_args()
+    distributed: Any = import_module("distributed")
+    options = {"threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    with (
+        one_blas_thread(),
+        distributed.LocalCluster(n_workers=arguments.workers, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        results = {
+            "1 observation, 1 action": size(synthetic_runs(RUNS, TICKS), client),
+            "6 observations, 6 actions": size(joint_runs(RUNS, TICKS), client),
+        }
+    print(table(results, arguments.workers))
+    if arguments.json:
+        figures = {
+            name: one._asdict() | {"steps": [step._asdict() for step in one.steps]}
+            for name, one in results.items()
+        }
+        arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
