@@ -8,9 +8,9 @@
 Each row runs in a process of its own with one BLAS thread; seconds are processor seconds. The
 recording is the synthetic system's, one run, standardised. References: a textbook computation that
 holds all features in double precision and decomposes their second moments; the feature maps'
-products at the speed of this machine's BLAS; decoding alone. The filter's step, forecasts and
-epochs are measured by `benchmarks.speed_step`, which this one runs last, nodes by
-`benchmarks.realtime`.
+products at the speed of this machine's BLAS; decoding alone. Other tools follow: the filter's step
+and refinement's epochs by `benchmarks.speed_step`, a cluster of two workers by
+`benchmarks.speed_cluster`, the filter node beside an echo by `benchmarks.realtime`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +58,19 @@ OCTAVE: Mapping[str, str] = {
 }
 """The authors' own programs under Octave: shared/reference/README.md."""
 
-STEP = "step and epoch"
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "step and epoch": ("speed_step",),
+    "cluster": ("speed_cluster",),
+    "nodes": ("realtime", "--seconds", "20"),
+    "nodes, one model": ("realtime", "--seconds", "20", "--kind", "single_rff_psr"),
+}
+"""Tools with tables of their own, by the name of their figures, and how they are called."""
+
+NEEDED: Mapping[str, str] = {"speed_cluster": "distributed", "realtime": "rclpy"}
+"""What is to be installed for a tool."""
+
+FIGURES = ("microseconds", "seconds", "latency_p50_ms", "cpu_percent")
+"""Of the tools' figures these are set beside those of an earlier run; less is better."""
 
 
 def measure(row: Row) -> Figures:
@@ -68,16 +82,33 @@ def measure(row: Row) -> Figures:
     return figures
 
 
-def step_figures() -> Figures:
-    """Return what `benchmarks.speed_step` measures of the filter's step, forecasts and epochs."""
+def tool_figures(tool: str, *arguments: str) -> dict[str, Figures] | None:
+    """Return the figures of another tool, which prints its table; None where it cannot run."""
+    if tool in NEEDED and find_spec(NEEDED[tool]) is None:
+        print(f"benchmarks.{tool} is left out: it takes {NEEDED[tool]}", file=sys.stderr)
+        return None
+    print(f"\nbenchmarks.{tool} {' '.join(arguments)}\n", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "step.json"
-        subprocess.run([sys.executable, "-m", "benchmarks.speed_step", "--json", file], check=True)
-        figures: Figures = json.loads(file.read_text())
+        file = Path(folder) / "figures.json"
+        command = [sys.executable, "-m", f"benchmarks.{tool}", *arguments, "--json", str(file)]
+        subprocess.run(command, check=True)
+        figures: dict[str, Figures] = json.loads(file.read_text())
     return figures
 
 
-def reference(name: str, results: Mapping[str, Figures]) -> tuple[float, str] | None:
+def compared_tools(results: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """Return the figures of tools that both runs have, new over old, as Markdown."""
+    lines = [
+        [f"{tool}: {name}", figure, number(figures[figure]), number(figures[figure] / known)]
+        for tool in TOOLS
+        for name, figures in results.get(tool, {}).items()
+        for figure in FIGURES
+        if figure in figures and (known := before.get(tool, {}).get(name, {}).get(figure))
+    ]
+    return markdown(["what", "figure", "now", "of before"], lines) if lines else ""
+
+
+def reference(name: str, results: Mapping[str, Any]) -> tuple[float, str] | None:
     """Return the seconds that a row is compared with, and what takes them."""
     figures, row = results[name], ROWS[name]
     if name == LEARN:
@@ -91,7 +122,7 @@ def reference(name: str, results: Mapping[str, Figures]) -> tuple[float, str] | 
     return None
 
 
-def table(results: Mapping[str, Figures], before: Mapping[str, Figures]) -> str:
+def table(results: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """Return the rows as Markdown."""
     heading = ["what", "CPU s", "times", "reference", "peak MB", "told MB", "took MB", "authors"]
     heading += ["of before"] if before else []
@@ -112,7 +143,7 @@ def table(results: Mapping[str, Figures], before: Mapping[str, Figures]) -> str:
     return markdown(heading, lines)
 
 
-def notes(results: Mapping[str, Figures]) -> str:
+def notes(results: Mapping[str, Any]) -> str:
     """Return what stands beside the table: the machine, growth, parts of rows."""
     speeds = [(name, value) for name, value in results["machine"].items() if name.endswith("/s")]
     lines = [", ".join(f"{number(value)} {name}" for name, value in speeds)]
@@ -149,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(do_job(Row(*json.loads(options.job)))))
         return
     before = json.loads(options.compare.read_text()) if options.compare else {}
-    results = json.loads(options.show.read_text()) if options.show else {}
+    results: dict[str, Any] = json.loads(options.show.read_text()) if options.show else {}
     if not options.show:
         results["machine"] = measure(Row("machine"))
     for name, row in ROWS.items():
@@ -159,13 +190,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(name, file=sys.stderr, flush=True)
         results[name] = {**measure(sized), "windows": sized.windows}
         _write(results, options.json)
-    if not (options.show or options.quick or options.rows):
-        results[STEP] = step_figures()
-        _write(results, options.json)
-    print(table(results, before), notes(results), sep="\n\n")
+    print(table(results, before), notes(results), sep="\n\n", flush=True)
+    for name, command in TOOLS.items():
+        if options.show or options.quick or options.rows:
+            break
+        if (figures := tool_figures(*command)) is not None:
+            results[name] = figures
+            _write(results, options.json)
+    print(compared_tools(results, before))
 
 
-def _write(results: Mapping[str, Figures], file: Path | None) -> None:
+def _write(results: Mapping[str, Any], file: Path | None) -> None:
     if file:
         file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

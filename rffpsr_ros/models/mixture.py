@@ -36,9 +36,8 @@ class Trust(NamedTuple):
 
     def __call__(self, forecast: Array, fallback: Array) -> Array:
         """Return the forecast (..., d_o), or the fallback's where it is beyond the limits."""
-        with np.errstate(invalid="ignore"):
-            believed = (forecast >= self.low) & (forecast <= self.high)
-        return np.where(believed, forecast, fallback)
+        believed = np.minimum(np.maximum(forecast, self.low), self.high) == forecast
+        return forecast if believed.all() else np.where(believed, forecast, fallback)
 
 
 class MixtureModel(PredictiveModel[MixtureState]):
