@@ -31,6 +31,7 @@ import numpy as np
 from benchmarks.speed_jobs import (
     AUTHORS_VALIDATION,
     BAGS,
+    SEEDS,
     Figures,
     Row,
     do_job,
@@ -49,7 +50,7 @@ ROWS: Mapping[str, Row] = {
     SHORT: Row("learn", 100_000, 100),
     LONG: Row("learn", 1_000_000, 100),
     STREAM: Row("stream", 10_000_000, 50),
-    AUTHORS: Row("authors", features=100),
+    AUTHORS: Row("authors"),
 }
 
 OCTAVE: Mapping[str, str] = {
@@ -161,7 +162,8 @@ def notes(results: Mapping[str, Any]) -> str:
     if AUTHORS in results:
         parts = results[AUTHORS]
         lines.append(
-            f"error reached: validation {parts['validation']:.3f}, test {parts['test']:.3f}"
+            f"synth.mat, the worst of {SEEDS} seeds: validation {parts['validation']:.3f},"
+            f" test {parts['test']:.3f}"
         )
     return "\n".join(f"- {line}" for line in lines)
 

@@ -36,6 +36,8 @@ LIMIT = 10**9  # bytes of address space that streaming may take
 BAGS, STREAM_RANK = 10, 10  # of streaming: bags that are read, and cap on directions
 MEGABYTE = 2**20
 
+SEEDS, AUTHORS_ITERATIONS = 5, 5  # of learning synth.mat to the error below
+
 AUTHORS_VALIDATION = 0.105
 """Mean over h1..h10 and the five validation trajectories of synth.mat, of the authors' refined
 model (joint S1, D = 20, seed 0: shared/reference/models_seed0.mat), by their evaluation."""
@@ -169,27 +171,28 @@ def write_bag(path: Path, run: Run) -> None:
 def authors(row: Row) -> Callable[[], Figures]:
     """Return learning synth.mat to the authors' refined validation error, as a job.
 
-    A single RFF-PSR, without base and direct term; features and iterations were chosen so that the
-    validation error is reached.
+    A single RFF-PSR of the default sizes, refined briefly; of several seeds the slowest and the
+    worst count.
     """
     split = synth()
-    learner = RFFPSR(features=row.features, iterations=12, folds=1, base_past=0, direct_features=0)
+    learners = [RFFPSR(folds=1, iterations=AUTHORS_ITERATIONS, seed=seed) for seed in range(SEEDS)]
+    clip = observation_range(split.train)
 
-    def job() -> Figures:
+    def learned(learner: RFFPSR) -> tuple[float, ...]:
         began = time.process_time()
         model = learner.fit(split.train, split.validation)
         seconds = time.process_time() - began
-        clip = observation_range(split.train)
-        reached, judged = (
+        errors = (
             float(horizon_errors(model, runs, 10, 9, clip).mse.mean())
             for runs in (split.validation, split.test)
         )
-        return {
-            "seconds": seconds,
-            "validation": reached,
-            "test": judged,
-            "told": learner.memory(split.train) / MEGABYTE,
-        }
+        return seconds, *errors
+
+    def job() -> Figures:
+        worst = np.max([learned(learner) for learner in learners], axis=0)
+        names = "seconds", "validation", "test"
+        told = learners[0].memory(split.train) / MEGABYTE
+        return {**dict(zip(names, worst.tolist(), strict=True)), "told": told}
 
     return job
 
