@@ -22,6 +22,9 @@ MOST_MISSES = 100
 MOST_TEXTS = 1000
 """Nor are messages with more texts and lengths than these."""
 
+TYPE = "__msgtype__"
+"""Under what name a message tells its type, as those of rosbags do."""
+
 ENCODING = b"\0\1"  # CDR, little-endian; two bytes of options follow
 START = 4
 """Where a message begins; from there on numbers are aligned to their size."""
@@ -82,7 +85,7 @@ class LazyMessage:
 
     def get_fields_and_field_types(self) -> Mapping[str, Any]:
         """Return the fields by their names, as messages of rclpy do."""
-        return self._parts
+        return {name: part for name, part in self._parts.items() if name != TYPE}
 
 
 def _read(part: Any, data: bytes) -> Any:
@@ -154,7 +157,7 @@ class _Walk:
     def message(self, type_name: str) -> dict[str, Any]:
         """Return the parts of the message that begins here, and pass it."""
         fields = self._store.fielddefs[type_name][1]
-        return {name: self._part(*kind) for name, kind in fields}
+        return {TYPE: type_name, **{name: self._part(*kind) for name, kind in fields}}
 
     def _part(self, node: Nodetype, detail: Any) -> Any:
         if node == Nodetype.NAME:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.field_binding import BoundField, bind
 from rffpsr_ros.signals.field_grammar import Expression, Function, column_names, parse_field
-from rffpsr_ros.signals.message_places import NameIndex
+from rffpsr_ros.signals.message_places import NameIndex, type_name
 
 Vector = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ class FieldResolver:
                 if message is not None:
                     raise InputError(
                         f"{self._where}a message of another type than the first one came:"
-                        f" {type(message).__name__}"
+                        f" {type_name(message)}"
                     ) from None
             start = stop
         return values

@@ -15,6 +15,8 @@ from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.episodes import message_layout
 from rffpsr_ros.episodes.message_layout import NUMBERS, LazyMessage, QuickDecode, layout_of
+from rffpsr_ros.signals.message_places import fields_of
+from rffpsr_ros.signals.message_places import type_name as message_type_name
 
 ODD = "odd_msgs/msg/Odd"
 TYPES = (
@@ -78,7 +80,7 @@ def field_names(message: Any) -> list[str]:
 
 def assert_same(read: Any, expected: Any) -> None:
     if dataclasses.is_dataclass(expected):
-        for name in field_names(expected):
+        for name in ("__msgtype__", *field_names(expected)):
             assert_same(getattr(read, name), getattr(expected, name))
     elif isinstance(expected, list):
         assert len(read) == len(expected)
@@ -119,6 +121,8 @@ def test_messages_laid_out_alike_are_not_decoded_again(type_name: str) -> None:
         message = random_message(STORE, type_name, seeded(1), seeded(number))
         decoded = decode(serialised(message, type_name))
     assert isinstance(decoded, LazyMessage)
+    assert fields_of(decoded) == field_names(message)
+    assert message_type_name(decoded) == type_name
     with pytest.raises(AttributeError, match="nothing"):
         _ = decoded.nothing
 
