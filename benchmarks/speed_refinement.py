@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.speed_step import joint_runs, synthetic_runs
+from benchmarks.tables import markdown
 from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.learning.filtering.predictor import Weights
 from rffpsr_ros.learning.refinement.minibatches import Drawing, Material, draw_minibatches, slope
@@ -109,26 +110,21 @@ def size(runs: Sequence[Trajectory], client: Any) -> Size:
 
 def table(results: dict[str, Size], workers: int) -> str:
     """Return the sizes and their steps as Markdown."""
-    rows = [
-        "| what | minibatches x segments | one process, one minibatch ms | one process ms"
-        f" | {workers} workers ms | sent kB | returned kB |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    heading = ["what", "minibatches x segments", "one process, one minibatch ms"]
+    heading += ["one process ms", f"{workers} workers ms", "sent kB", "returned kB"]
+    rows = []
     for name, one in results.items():
         for step in one.steps:
-            times = " | ".join(f"{1e3 * t:.0f}" for t in (step.in_one, step.alone, step.shared))
-            sent = (workers * one.weights + step.sent) / 1e3
-            rows.append(
-                f"| {name} | {step.minibatches} x {step.batch} | {times} | {sent:.0f}"
-                f" | {step.returned / 1e3:.0f} |"
-            )
-    rows.append("")
-    rows += [
+            times = [f"{1e3 * t:.0f}" for t in (step.in_one, step.alone, step.shared)]
+            bytes_of = workers * one.weights + step.sent, step.returned
+            traffic = [f"{count / 1e3:.0f}" for count in bytes_of]
+            rows.append([name, f"{step.minibatches} x {step.batch}", *times, *traffic])
+    sizes = [
         f"- {name}: {one.segments} segments of {one.ticks} ticks, {one.held / 1e6:.1f} MB, travel"
         f" once; weights are {one.weights / 1e3:.0f} kB"
         for name, one in results.items()
     ]
-    return "\n".join(rows)
+    return "\n".join([markdown(heading, rows), "", *sizes])
 
 
 def main() -> None:
