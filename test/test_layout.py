@@ -42,7 +42,7 @@ NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
 # Imported where they are used, never with the module.
 EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
-COMPILED = "rffpsr_ros.learning.filtering.compiled_kernels"
+COMPILED = "rffpsr_ros.learning.filtering.compiling"
 """Imported only where numba is installed."""
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {

@@ -212,7 +212,7 @@ def test_without_numba_a_model_is_served_by_numpy(
     model: RFFPSRModel, run: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    for name in ("compiled_step", "compiled_kernels"):
+    for name in ("compiled_step", "compiled_kernels", "compiling"):
         monkeypatch.delitem(sys.modules, f"rffpsr_ros.learning.filtering.{name}", raising=False)
     served = model.served()
     assert not served.compiled

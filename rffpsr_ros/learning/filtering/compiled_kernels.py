@@ -1,27 +1,19 @@
 """The prepared step as loops that numba compiles: one tick, and forecasts.
 
-Imported only where numba is installed. What is compiled is kept on disk: beside this file, in the
-user's cache where that cannot be written to, and where neither can, it is compiled anew each time.
-Features and products are in single precision, base and conditioning in double precision. Functions
-take arrays one by one: handing on a tuple of many costs as much as evaluating a feature map.
+Imported only where numba is installed. Features and products are in single precision, base and
+conditioning in double precision. Functions that are called take arrays one by one: handing on a
+tuple of many costs as much as evaluating a feature map.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from rffpsr_ros.learning.filtering.compiling import compiled, in_place
 from rffpsr_ros.learning.windows.arrays import Array
-
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
-
-# Sums may be taken in any order, which vectors need; what is not a number stays so.
-_LOOSE = {"contract", "nsz", "reassoc"}
 
 TOGETHER = 16
 """Plans rolled out side by side: matrices are read once for all, what they need stays in cache."""
@@ -31,18 +23,6 @@ SIN = [np.float32((np.pi / 2) ** n / math.factorial(n)) for n in range(1, 10, 2)
 COS = [np.float32((np.pi / 2) ** n / math.factorial(n)) for n in range(2, 9, 2)]
 (SIN_1, SIN_3, SIN_5, SIN_7, SIN_9), (COS_2, COS_4, COS_6, COS_8) = SIN, COS
 HALF, ONE = np.float32(0.5), np.float32(1)
-
-
-def _compiled(function: FunctionT, inline: Literal["never", "always"] = "never") -> FunctionT:
-    """Return the function as numba will compile it, kept on disk wherever possible."""
-    compiled = partial(numba.njit, fastmath=_LOOSE, inline=inline)
-    try:
-        return cast("FunctionT", compiled(cache=True)(function))
-    except RuntimeError:  # nowhere to keep it
-        return cast("FunctionT", compiled()(function))
-
-
-_in_place = partial(_compiled, inline="always")  # a part of those that call it
 
 
 Fourier = tuple[Array, Array]
@@ -68,13 +48,13 @@ class Predictor(NamedTuple):
     command: Array  # (d_a,): the action looked at last; commands are often held
 
 
-@_in_place
+@in_place
 def _part(values: Array, header: Array, place: int) -> Array:
     start, rows, columns = header[3 * place], header[3 * place + 1], header[3 * place + 2]
     return values[start : start + rows * columns].reshape(rows, columns)
 
 
-@_in_place
+@in_place
 def unpacked(packed: Array) -> Predictor:
     """Return the predictor, as views of what `compiled_step.packed` put into one array.
 
@@ -98,7 +78,7 @@ def unpacked(packed: Array) -> Predictor:
     )
 
 
-@_compiled
+@compiled
 def waves_of(phases: Array, waves: Array) -> None:
     """Write cosines and sines (2 D,) of phases (D,) in quarter turns."""
     count = len(phases)
@@ -114,7 +94,7 @@ def waves_of(phases: Array, waves: Array) -> None:
         sines[j] = -second if quarter & 2 != 0 else second
 
 
-@_compiled
+@compiled
 def add_up(rows: Array, weights: Array, total: Array) -> None:
     """Write the weighted sum of rows: a product so small is done before a library has begun."""
     whole = len(rows) // 4 * 4
@@ -131,7 +111,7 @@ def add_up(rows: Array, weights: Array, total: Array) -> None:
             total[j] += weight * row[j]
 
 
-@_compiled
+@compiled
 def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Array) -> None:
     """Write features (N, r) of what stands before ``stop`` in rows of ticks (N, T d)."""
     frequencies, output = maps
@@ -163,7 +143,7 @@ def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Arr
         features[0, i] = total
 
 
-@_in_place
+@in_place
 def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Array) -> None:
     """Write u W (N, columns), u = phi^a x q, for the actions before ``stop`` in rows (N, T d)."""
     count, states, size = len(rows), beliefs.shape[1], len(own.action[1])
@@ -187,7 +167,7 @@ def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Arr
     np.dot(joined, own.read, output)
 
 
-@_compiled
+@compiled
 def conditioner(half: Array, ridge: float, features: Array, solution: Array) -> None:
     """Write (C^2 + lambda)^-1 C phi^o (r_o,), C given by its upper triangle."""
     size = len(solution)
@@ -207,7 +187,7 @@ def conditioner(half: Array, ridge: float, features: Array, solution: Array) -> 
     eliminate(matrix, solution)
 
 
-@_compiled
+@compiled
 def eliminate(matrix: Array, solution: Array) -> None:
     """Solve a positive definite system, given its upper triangle, in place; it needs no pivots."""
     size = len(solution)
@@ -227,7 +207,7 @@ def eliminate(matrix: Array, solution: Array) -> None:
         solution[i] = total * row[i]
 
 
-@_compiled
+@compiled
 def condition(read: Array, observed: int, features: Array, bounds: Array, belief: Array) -> None:
     """Write the next belief (p,), from what u read and phi^o (r_o,); see `filter_step`."""
     size, states = len(features), len(belief)
@@ -245,7 +225,7 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
         belief *= cap / np.sqrt(square)
 
 
-@_in_place
+@in_place
 def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
     """Write expected observations (d_o,): what a row's last values up to ``stop`` tell, and u."""
     window = row[stop - own.base.shape[1] : stop]
@@ -256,7 +236,7 @@ def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, ou
         out[o] = low if total < low else high if total > high else total
 
 
-@_compiled
+@compiled
 def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float, int]:
     """Write a state after a tick; return its mean squared innovation, and what was unusual.
 
@@ -308,7 +288,7 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     return mean, unusual if usual else -1
 
 
-@_compiled
+@compiled
 def roll_out(packed: Array, beliefs: Array, pasts: Array, plans: Array, forecasts: Array) -> None:
     """Write forecasts (N, H, d_o) given actions (N, H, d_a), all in their own units.
 
@@ -321,7 +301,7 @@ def roll_out(packed: Array, beliefs: Array, pasts: Array, plans: Array, forecast
         _roll_out_together(predictor, beliefs[own], pasts[own], plans[group], forecasts[group])
 
 
-@_compiled
+@compiled
 def _roll_out_together(
     predictor: Predictor, beliefs: Array, pasts: Array, plans: Array, forecasts: Array
 ) -> None:
@@ -351,7 +331,7 @@ def _roll_out_together(
                 forecasts[n, h, o] = expected[o] * deviation[o] + mean[o]
 
 
-@_compiled
+@compiled
 def _begin(
     beliefs: Array, pasts: Array, plans: Array, scaling: Array, belief: Array, rows: Array
 ) -> None:
