@@ -75,10 +75,11 @@ class PreparedStep:
         self.past = max(frame.past, 1) + 1
         self._maps = tick_maps(weights, frame, self.layout, dtype)
         observed, size = self.layout.observed, frame.observation.size
-        self._at_observation = slice(observed, observed + size)
-        self._at_action = slice(observed + size, None)
-        self._at_extended = slice(observed, observed + len(weights.initial) * size)
-        self._at_covariance = slice(self._at_extended.stop, None)
+        extended = observed + len(weights.initial) * size
+        self._at_expected, self._at_seen = np.s_[..., :observed], np.s_[..., -observed:]
+        self._at_observation = np.s_[..., observed : observed + size]
+        self._at_action = np.s_[..., observed + size :]
+        self._at_extended, self._at_covariance = np.s_[..., observed:extended], np.s_[..., extended:]
         self._limits = np.full((2, self.layout.columns), np.inf)
         self._limits[0] *= -1
         if (limits := frame.limits) is not None:
@@ -86,8 +87,9 @@ class PreparedStep:
             self._limits[1] = np.concatenate([limits.action_high, limits.observation_high])
         # Ready for the row in which a tick is looked at with the ones before it.
         self._low, self._high = np.tile(self._limits, self.layout.reach + 1)
-        self._recent, self._newest = slice(-len(self._low), None), slice(-self.layout.columns, None)
-        self._window = slice(-len(self._maps.base) - observed, -observed)
+        self._recent = np.s_[..., -len(self._low) :]
+        self._newest = np.s_[..., -self.layout.columns :]
+        self._window = np.s_[..., -len(self._maps.base) - observed : -observed]
         self._bounds = frame.bounds
         self._expected = expected
         covariance = weights.covariance
@@ -114,15 +116,15 @@ class PreparedStep:
     def advance(self, belief: Array, past: Array) -> Advance:
         """Take the newest tick of the past (P, d); where it is NaN, it is filled in place."""
         rows = past.ravel() if past.ndim == 2 else past.reshape(len(past), -1)
-        limited = np.minimum(np.maximum(rows[..., self._recent], self._low), self._high)
-        newest, held = rows[..., self._newest], limited[..., self._newest]
+        limited = np.minimum(np.maximum(rows[self._recent], self._low), self._high)
+        newest, held = rows[self._newest], limited[self._newest]
         unusual = None if held.tolist() == newest.tolist() else self._unusual(held, newest)
         features = self._maps.recorded(limited)
-        joined = _join(belief, features[..., self._at_action])
+        joined = _join(belief, features[self._at_action])
         read = joined.dot(self._read)
-        expected = self._expect(read, features, rows[..., self._window])
-        error = rows[..., -self.layout.observed :] - expected
-        seen = features[..., self._at_observation]
+        expected = self._expect(read, features, rows[self._window])
+        error = rows[self._at_seen] - expected
+        seen = features[self._at_observation]
         if unusual is not None and unusual.missing.any():
             seen = self._stand_in(past, expected, joined)
         return Advance(self._condition(read, seen), error, unusual)
@@ -147,22 +149,23 @@ class PreparedStep:
         limited = limited.astype(self.dtype, copy=False)
         reader = self._reader(limited[..., layout.reach : -1, : layout.acted])
         rows, narrow = ticks.reshape(*batch, -1), limited.reshape(*batch, -1)
-        span = layout.reach * layout.columns + layout.acted
-        ahead = span - layout.columns
+        columns, observed = layout.columns, layout.observed
+        span = layout.reach * columns + layout.acted
+        ahead = span - columns
         low, high, based = *self._limits[:, layout.acted :], len(self._maps.base)
         features = self._maps.predicted(narrow[..., :span])
         for h in range(horizon):
             read = reader(h, belief)
-            stop = (before + h) * layout.columns + layout.acted
+            stop = (before + h) * columns + layout.acted
             expected = self._expect(read, features, rows[..., stop - based : stop])
-            rows[..., stop : stop + layout.observed] = expected
+            rows[..., stop : stop + observed] = expected
             if h < horizon - 1 or go_on:
                 # phi^o of this tick, and the direct term of the next one.
-                start = (h + 1) * layout.columns
-                newest = narrow[..., start + ahead : start + ahead + layout.observed]
+                start = (h + 1) * columns
+                newest = narrow[..., start + ahead : start + ahead + observed]
                 np.minimum(np.maximum(expected, low), high, out=newest)
                 features = self._maps.predicted(narrow[..., start : start + span])
-                belief = self._condition(read, features[..., self._at_observation])
+                belief = self._condition(read, features[self._at_observation])
         forecast = ticks[..., before:-1, layout.acted :]
         return forecast, belief, ticks[..., horizon:-1, :]
 
@@ -187,14 +190,14 @@ class PreparedStep:
     def _expect(self, read: Array, features: Array, window: Array) -> Array:
         """Return the expected observations (d_o,), given the values that the base looks at."""
         expected: Array = window.dot(self._maps.base)
-        expected += read[..., : self.layout.observed]
-        expected += features[..., : self.layout.observed]
+        expected += read[self._at_expected]
+        expected += features[self._at_expected]
         return expected if self._bounds is None else self._bounds(expected)
 
     def _condition(self, read: Array, features: Array) -> Array:
         """Return the next belief (p,), from what u read and phi^o; see `filter_step`."""
         size = len(self._ridge)
-        covariance, extended = read[..., self._at_covariance], read[..., self._at_extended]
+        covariance, extended = read[self._at_covariance], read[self._at_extended]
         if self._packed:
             covariance = unpack_symmetric(covariance, size)
         if read.ndim == 1 and self._symmetric:
@@ -224,7 +227,7 @@ class PreparedStep:
         newest[missing] = expected[missing]
         limited = np.clip(past[..., -self.layout.reach - 1 :, :], *self._limits)
         features = self._maps.recorded(limited.reshape(*past.shape[:-2], -1))
-        features = features[..., self._at_observation]
+        features = features[self._at_observation]
         if self._expected is None:
             return features
         return np.where(missing.all(-1, keepdims=True), joined @ self._expected, features)
