@@ -48,7 +48,7 @@ class ForecastPublisher:
     @property
     def wanted(self) -> bool:
         """Whether anyone listens to a topic that takes forecasts."""
-        return bool(self._look() - {"state"})
+        return not self._look() <= {"state"}
 
     def forget(self) -> None:
         """Await no targets of earlier forecasts any more: the segment has ended."""
@@ -56,7 +56,7 @@ class ForecastPublisher:
 
     def publish(self, step: Step, follower: Follower, lead: int) -> None:
         """Publish a step's forecast, and the error of the forecast that was for its tick."""
-        listened, signature = self._look(), follower.model.signature
+        listened, signature = self._listened, follower.model.signature
         self._publish_error(step, signature)
         if step.forecast is not None:
             self._publish_forecast(step.forecast, signature, lead)

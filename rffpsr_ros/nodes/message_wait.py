@@ -15,6 +15,8 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 
 ROUNDS = 32
 """So many messages of a topic are taken at most before services and timers have their turn."""
+LOOK_NS = 10_000_000
+"""While messages come it is looked only so often whether a service was called."""
 TURN_NS = 100_000_000
 """So long at most messages are handed out before all else that the executor knows has its turn."""
 
@@ -24,27 +26,35 @@ class MessageWait:
 
     def __init__(self, node: Any) -> None:
         self._node = node
-        self._sizes: tuple[int, ...] = ()
-        self._set: Any = None
+        self._sets: dict[tuple[int, ...], Any] = {}
 
     def take_as_they_come(self) -> None:
         """Hand out messages until a timer is due, a service is called, or the turn is over."""
-        until = time.monotonic_ns() + TURN_NS
-        while (left := until - time.monotonic_ns()) > 0:
-            come = self._messages(left)
-            if not come:
+        now = time.monotonic_ns()
+        until, look = now + TURN_NS, now
+        while now < until:
+            everything = now >= look
+            if everything:
+                look = now + LOOK_NS
+            come = self._wait(until - now if everything else look - now, everything)
+            if come is None:
                 return
             take_waiting(come)
+            now = time.monotonic_ns()
 
-    def _messages(self, nanoseconds: int) -> list[Any]:
-        """Wait; return the subscriptions that have messages, none if anything else has come."""
-        subscriptions, timers = list(self._node.subscriptions), list(self._node.timers)
-        services = list(self._node.services)
+    def _wait(self, nanoseconds: int, everything: bool) -> list[Any] | None:
+        """Wait for messages and timers, or for ``everything`` there is but the executor's own.
+
+        Return the subscriptions that have messages, or None if anything else has come.
+        """
+        node = self._node
+        subscriptions, timers = list(node.subscriptions), list(node.timers)
+        services = list(node.services) if everything else []
         sizes = len(subscriptions), 0, len(timers), 0, len(services), 0
-        if sizes != self._sizes:
-            self._sizes = sizes
-            self._set = rclpy_implementation.WaitSet(*sizes, self._node.context.handle)
-        wait_set = self._set
+        wait_set = self._sets.get(sizes)
+        if wait_set is None:
+            wait_set = rclpy_implementation.WaitSet(*sizes, node.context.handle)
+            self._sets[sizes] = wait_set
         wait_set.clear_entities()
         for subscription in subscriptions:
             wait_set.add_subscription(subscription.handle)
@@ -53,8 +63,10 @@ class MessageWait:
         for service in services:
             wait_set.add_service(service.handle)
         wait_set.wait(nanoseconds)
-        if wait_set.get_ready_entities("timer") or wait_set.get_ready_entities("service"):
-            return []
+        if wait_set.get_ready_entities("timer"):
+            return None
+        if everything and wait_set.get_ready_entities("service"):
+            return None
         ready = wait_set.get_ready_entities("subscription")
         return [one for one in subscriptions if one.handle.pointer in ready]
 

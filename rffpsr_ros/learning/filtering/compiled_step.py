@@ -84,16 +84,16 @@ class CompiledStep:
 
     def roll_out(self, belief: Array, past: Array, plans: Array) -> Array:
         """Return forecasts (..., H, d_o) given actions (..., H, d_a), in their own units."""
-        *batch, horizon, _ = plans.shape
-        forecasts = np.empty((*batch, horizon, self._observed))
+        if plans.ndim > 2:
+            return self._roll_out(belief.reshape(-1, belief.shape[-1]), past, plans)
+        (forecast,) = self._roll_out(belief[None], past[None], plans[None])
+        return forecast
+
+    def _roll_out(self, beliefs: Array, pasts: Array, plans: Array) -> Array:
+        forecasts = np.empty((*plans.shape[:2], self._observed))
         # Compiled code takes arrays of another order, or not to be written to, for another type.
-        roll_out(
-            self._packed,
-            belief.reshape(-1, belief.shape[-1]),
-            past.reshape(-1, *past.shape[-2:]),
-            np.array(plans, np.float64, order="C", ndmin=3),
-            forecasts.reshape(-1, *forecasts.shape[-2:]),
-        )
+        plans = np.array(plans, np.float64, order="C")
+        roll_out(self._packed, beliefs, pasts.reshape(-1, *pasts.shape[-2:]), plans, forecasts)
         return forecasts
 
 

@@ -79,7 +79,10 @@ class PreparedStep:
         self._at_expected, self._at_seen = np.s_[..., :observed], np.s_[..., -observed:]
         self._at_observation = np.s_[..., observed : observed + size]
         self._at_action = np.s_[..., observed + size :]
-        self._at_extended, self._at_covariance = np.s_[..., observed:extended], np.s_[..., extended:]
+        self._at_extended, self._at_covariance = (
+            np.s_[..., observed:extended],
+            np.s_[..., extended:],
+        )
         self._limits = np.full((2, self.layout.columns), np.inf)
         self._limits[0] *= -1
         if (limits := frame.limits) is not None:
