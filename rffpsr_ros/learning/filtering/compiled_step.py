@@ -86,7 +86,7 @@ class CompiledStep:
         """Return forecasts (..., H, d_o) given actions (..., H, d_a), in their own units."""
         if plans.ndim > 2:
             return self._roll_out(belief.reshape(-1, belief.shape[-1]), past, plans)
-        (forecast,) = self._roll_out(belief[None], past[None], plans[None])
+        forecast: Array = self._roll_out(belief[None], past[None], plans[None])[0]
         return forecast
 
     def _roll_out(self, beliefs: Array, pasts: Array, plans: Array) -> Array:
