@@ -1,15 +1,15 @@
 """Messages of one topic are laid out alike: their numbers are read off where those before had them.
 
 What a library decodes it decodes whole, every name of every joint, though all that changes from
-message to message is numbers, of which a channel asks for few. A layout says where the numbers
+message to message is numbers, of which a channel asks for a few. A layout says where the numbers
 stand. It holds for every message that has the same texts and lengths of arrays, byte by byte.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from rosbags.interfaces import Nodetype
@@ -19,8 +19,9 @@ Decode = Callable[[Any], Any]
 
 MOST_MISSES = 100
 """A topic whose messages were unlike the one before so many times is looked at no longer."""
-MOST_TEXTS = 1000
-"""Nor are messages with more texts and lengths than these."""
+FEWEST_TEXTS, MOST_TEXTS = 4, 1000
+"""Nor are messages with fewer stretches of texts and lengths, for which decoding takes as little as
+reading fields off, or with more."""
 
 TYPE = "__msgtype__"
 """Under what name a message tells its type, as those of rosbags do."""
@@ -30,28 +31,21 @@ START = 4
 """Where a message begins; from there on numbers are aligned to their size."""
 
 NUMBERS = {
-    **{"bool": "?", "char": "u1", "float32": "f4", "float64": "f8"},
-    **{f"int{8 * size}": f"i{size}" for size in (1, 2, 4, 8)},
-    **{f"uint{8 * size}": f"u{size}" for size in (1, 2, 4, 8)},
+    **{"bool": "?", "char": "B", "float32": "f", "float64": "d"},
+    **{"int8": "b", "int16": "h", "int32": "i", "int64": "q"},
+    **{"uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q"},
 }
-"""numpy's name of every kind of number; a byte is none, and libraries do not agree what it is."""
+"""Codes of all kinds of numbers, which `struct` and numpy share. A byte is none: libraries do not
+agree what it is."""
 
-
-class Numbers(NamedTuple):
-    """Where some numbers stand in a message's bytes; ``size`` is None for a number by itself."""
-
-    start: int
-    kind: np.dtype[Any]
-    size: int | None
+Part = Callable[[bytes], Any]
+"""A field of a message laid out so: from the message's bytes to its value."""
 
 
 class Layout:
-    """The parts of a message by their names, and what it shares with all that are laid out so.
+    """The parts of a message by their names, and what it shares with all that are laid out so."""
 
-    A part is a text or a list of texts, `Numbers`, a mapping of parts or a list of such.
-    """
-
-    def __init__(self, parts: Mapping[str, Any], fixed: list[slice], data: bytes) -> None:
+    def __init__(self, parts: Mapping[str, Part], fixed: list[slice], data: bytes) -> None:
         """Take the parts, and where in the bytes of a message its texts and lengths stand."""
         self.parts = parts
         self._size = len(data)
@@ -71,7 +65,7 @@ class LazyMessage:
 
     __slots__ = ("_data", "_parts")
 
-    def __init__(self, parts: Mapping[str, Any], data: bytes) -> None:
+    def __init__(self, parts: Mapping[str, Part], data: bytes) -> None:
         self._parts = parts
         self._data = data
 
@@ -81,24 +75,33 @@ class LazyMessage:
             part = self._parts[name]
         except KeyError:
             raise AttributeError(name) from None
-        return _read(part, self._data)
+        return part(self._data)
 
-    def get_fields_and_field_types(self) -> Mapping[str, Any]:
+    def get_fields_and_field_types(self) -> Mapping[str, Part]:
         """Return the fields by their names, as messages of rclpy do."""
         return {name: part for name, part in self._parts.items() if name != TYPE}
 
 
-def _read(part: Any, data: bytes) -> Any:
-    if isinstance(part, Numbers):
-        start, kind, size = part
-        if size is None:
-            return np.frombuffer(data, kind, 1, start).item()
-        return np.frombuffer(data, kind, size, start)
-    if isinstance(part, dict):
-        return LazyMessage(part, data)
-    if isinstance(part, list) and part and isinstance(part[0], dict):
-        return [LazyMessage(one, data) for one in part]
-    return part
+def _constant(value: Any) -> Part:
+    return lambda data: value
+
+
+def _number(code: str, start: int) -> Part:
+    unpack = struct.Struct("<" + code).unpack_from
+    return lambda data: unpack(data, start)[0]
+
+
+def _numbers(code: str, start: int, size: int) -> Part:
+    kind = np.dtype("<" + code)
+    return lambda data: np.frombuffer(data, kind, size, start)
+
+
+def _message(parts: Mapping[str, Part]) -> Part:
+    return lambda data: LazyMessage(parts, data)
+
+
+def _list(parts: Sequence[Part]) -> Part:
+    return lambda data: [part(data) for part in parts]
 
 
 class QuickDecode:
@@ -137,8 +140,10 @@ def layout_of(data: bytes, store: Typestore, type_name: str) -> Layout | None:
         parts = walk.message(type_name)
     except (_NotForUs, KeyError, ValueError, struct.error):
         return None
-    fits = data[:2] == ENCODING and len(walk.fixed) <= MOST_TEXTS and walk.place <= len(data)
-    return Layout(parts, walk.fixed, bytes(data)) if fits else None
+    if data[:2] != ENCODING or walk.place > len(data):
+        return None
+    worth = FEWEST_TEXTS <= len(walk.fixed) <= MOST_TEXTS
+    return Layout(parts, walk.fixed, bytes(data)) if worth else None
 
 
 class _NotForUs(Exception):
@@ -154,34 +159,44 @@ class _Walk:
         self._data = data
         self._store = store
 
-    def message(self, type_name: str) -> dict[str, Any]:
+    def message(self, type_name: str) -> dict[str, Part]:
         """Return the parts of the message that begins here, and pass it."""
         fields = self._store.fielddefs[type_name][1]
-        return {TYPE: type_name, **{name: self._part(*kind) for name, kind in fields}}
+        parts = {name: self._part(*kind) for name, kind in fields}
+        return {TYPE: _constant(type_name), **parts}
 
-    def _part(self, node: Nodetype, detail: Any) -> Any:
+    def _part(self, node: Nodetype, detail: Any) -> Part:
         if node == Nodetype.NAME:
-            return self.message(detail)
+            return _message(self.message(detail))
         if node == Nodetype.BASE:
-            return self._text() if detail[0] == "string" else self._numbers(detail[0], None)
+            return self._one(detail[0])
         (inner_node, inner), count = detail
         if node == Nodetype.SEQUENCE:
             count = self._length()
         if inner_node == Nodetype.BASE and inner[0] != "string":
-            return self._numbers(inner[0], count)
+            return self._many(inner[0], count)
         if len(self.fixed) + count > MOST_TEXTS:
             raise _NotForUs
-        return [self._part(inner_node, inner) for _ in range(count)]
+        if inner_node == Nodetype.BASE:
+            return _constant([self._text() for _ in range(count)])
+        return _list([self._part(inner_node, inner) for _ in range(count)])
 
-    def _numbers(self, kind: str, count: int | None) -> Numbers:
-        if kind not in NUMBERS:
-            raise _NotForUs
-        number = np.dtype(NUMBERS[kind]).newbyteorder("<")
-        if count != 0:
-            self._align(number.itemsize)
-        found = Numbers(self.place, number, count)
-        self.place += number.itemsize * (1 if count is None else count)
-        return found
+    def _one(self, kind: str) -> Part:
+        if kind == "string":
+            return _constant(self._text())
+        return _number(_code(kind), self._pass(_code(kind), 1))
+
+    def _many(self, kind: str, count: int) -> Part:
+        return _numbers(_code(kind), self._pass(_code(kind), count), count)
+
+    def _pass(self, code: str, count: int) -> int:
+        """Pass so many numbers; return where the first one stands."""
+        size = struct.calcsize("<" + code)
+        if count:
+            self._align(size)
+        start = self.place
+        self.place += size * count
+        return start
 
     def _text(self) -> str:
         length = self._length()
@@ -205,3 +220,9 @@ class _Walk:
 
     def _align(self, size: int) -> None:
         self.place += -(self.place - START) % size
+
+
+def _code(kind: str) -> str:
+    if kind not in NUMBERS:
+        raise _NotForUs
+    return NUMBERS[kind]

@@ -98,6 +98,12 @@ def serialised(message: Any, type_name: str) -> bytes:
     return bytes(STORE.serialize_cdr(message, type_name))
 
 
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layouts even of messages that a library decodes as soon."""
+    monkeypatch.setattr(message_layout, "FEWEST_TEXTS", 0)
+
+
 def decoder(type_name: str) -> QuickDecode:
     return QuickDecode(lambda data: STORE.deserialize_cdr(data, type_name), STORE, type_name)
 
@@ -175,6 +181,11 @@ def test_what_is_not_read_here_has_no_layout(monkeypatch: pytest.MonkeyPatch) ->
     assert layout_of(b"\0\1\0\0\0\0\0\0", STORE, "diagnostic_msgs/msg/DiagnosticStatus") is None
     monkeypatch.setattr(message_layout, "MOST_TEXTS", 2)
     assert layout_of(little, STORE, type_name) is None
+    monkeypatch.undo()
+    point = serialised(
+        STORE.types["geometry_msgs/msg/Vector3"](1.0, 2.0, 3.0), "geometry_msgs/msg/Vector3"
+    )
+    assert layout_of(point, STORE, "geometry_msgs/msg/Vector3") is None
 
 
 def test_a_topic_of_ever_new_layouts_is_left_to_the_library(

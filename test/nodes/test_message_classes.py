@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from rffpsr_ros.episodes.message_layout import LazyMessage
 from rffpsr_ros.errors import InputError
@@ -74,3 +74,18 @@ def test_fields_read_off_bytes_are_those_of_ros(ros_environment: None) -> None:
         assert decoded.header.frame_id == "base"
     assert isinstance(decoded, LazyMessage)
     assert decode(b"\0\1\0\0\1") is None
+
+
+def test_wide_texts_are_left_to_ros(ros_environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rclpy.serialization import serialize_message
+
+    from rffpsr_ros.nodes import message_classes
+
+    name = "std_msgs/msg/Float64"
+    # No message that is installed everywhere has any; to rosbags they are of an unknown type.
+    with_wide = get_typestore(Stores.EMPTY)
+    with_wide.register(get_types_from_msg("float64 data\nwstring text", name))
+    monkeypatch.setattr(message_classes, "typestore_of", lambda types: with_wide)
+    decode, kind = message_classes.decoder(name), message_classes.message_class(name)
+    assert decode(serialize_message(kind(data=2.5))).data == 2.5
+    assert decode(b"\0\1") is None
