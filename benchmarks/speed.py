@@ -10,7 +10,7 @@ recording is the synthetic system's, one run, standardised. References: a textbo
 holds all features in double precision and decomposes their second moments; the feature maps'
 products at the speed of this machine's BLAS; decoding alone. Other tools follow: the filter's step
 and refinement's epochs by `benchmarks.speed_step`, a cluster of two workers by
-`benchmarks.speed_cluster`, the filter node beside an echo by `benchmarks.realtime`.
+`benchmarks.speed_cluster` and `benchmarks.speed_refinement`, the filter node beside an echo by `benchmarks.realtime`.
 """
 
 from __future__ import annotations
@@ -62,12 +62,17 @@ OCTAVE: Mapping[str, str] = {
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "step and epoch": ("speed_step",),
     "cluster": ("speed_cluster",),
+    "refinement on a cluster": ("speed_refinement",),
     "nodes": ("realtime", "--seconds", "20"),
     "nodes, one model": ("realtime", "--seconds", "20", "--kind", "single_rff_psr"),
 }
 """Tools with tables of their own, by the name of their figures, and how they are called."""
 
-NEEDED: Mapping[str, str] = {"speed_cluster": "distributed", "realtime": "rclpy"}
+NEEDED: Mapping[str, str] = {
+    "speed_cluster": "distributed",
+    "speed_refinement": "distributed",
+    "realtime": "rclpy",
+}
 """What is to be installed for a tool."""
 
 FIGURES = ("microseconds", "seconds", "latency_p50_ms", "cpu_percent")
