@@ -10,7 +10,8 @@ recording is the synthetic system's, one run, standardised. References: a textbo
 holds all features in double precision and decomposes their second moments; the feature maps'
 products at the speed of this machine's BLAS; decoding alone. Other tools follow: the filter's step
 and refinement's epochs by `benchmarks.speed_step`, a cluster of two workers by
-`benchmarks.speed_cluster` and `benchmarks.speed_refinement`, the filter node beside an echo by `benchmarks.realtime`.
+`benchmarks.speed_cluster` and `benchmarks.speed_refinement`, the filter node beside an echo by
+`benchmarks.realtime`.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ AUTOSTART = Parameter(
 EXECUTOR = Parameter(
     "executor",
     "single_threaded",
-    "`events` takes a sixth less processor time at 1 kHz, but is experimental in ROS, and how long"
+    "`events` takes a tenth less processor time at 1 kHz, but is experimental in ROS, and how long"
     " messages waited is not known to it.",
     choices=("single_threaded", "events"),
 )
