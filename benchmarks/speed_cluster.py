@@ -16,6 +16,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,19 @@ def bits(value: Any) -> bytes:
     return b"".join(map(bits, value)) if isinstance(value, tuple) else repr(value).encode()
 
 
+@contextmanager
+def cluster_here(workers: int) -> Iterator[Any]:
+    """Yield the client of a cluster of processes on this machine, each of one thread."""
+    distributed: Any = import_module("distributed")
+    options = {"threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    with (
+        distributed.LocalCluster(n_workers=workers, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(workers)
+        yield client
+
+
 def kill_one(client: Any, seconds: float) -> threading.Timer:
     """Return a running timer that kills a worker, as a kernel short of memory would."""
     process = next(iter(client.run(os.getpid).values()))
@@ -64,13 +79,9 @@ def kill_one(client: Any, seconds: float) -> threading.Timer:
 
 def measure(windows: int, features: int) -> dict[str, Figures]:
     """Return the figures of all three runs."""
-    distributed: Any = import_module("distributed")
-
     run, results = recording(windows), dict[str, Figures]()
     results[ALONE] = learn(run, features, THIS_PROCESS)
-    sizes: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**sizes) as cluster, distributed.Client(cluster) as client:
-        client.wait_for_workers(2)
+    with cluster_here(2) as client:
         learn(recording(1000), features, Cluster(client))  # they import what they need
         results[TOGETHER] = learn(run, features, Cluster(client))
         timer = kill_one(client, float(results[TOGETHER]["seconds"]) / 3)

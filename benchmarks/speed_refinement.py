@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.speed_cluster import cluster_here
 from benchmarks.speed_step import joint_runs, synthetic_runs
 from benchmarks.tables import markdown
 from rffpsr_ros.episodes.trajectory import Trajectory
@@ -133,13 +134,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="workers, each of one thread")
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     arguments = parser.parse_args()
-    distributed: Any = import_module("distributed")
-    options = {"threads_per_worker": 1, "dashboard_address": None, "processes": True}
-    with (
-        one_blas_thread(),
-        distributed.LocalCluster(n_workers=arguments.workers, **options) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with one_blas_thread(), cluster_here(arguments.workers) as client:
         results = {
             "1 observation, 1 action": size(synthetic_runs(RUNS, TICKS), client),
             "6 observations, 6 actions": size(joint_runs(RUNS, TICKS), client),

@@ -15,7 +15,7 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.typesys.store import Typestore
 
-Decode = Callable[[Any], Any]
+from rffpsr_ros.signals.tracks import Decode
 
 MOST_MISSES = 100
 """A topic whose messages were unlike the one before so many times is looked at no longer."""

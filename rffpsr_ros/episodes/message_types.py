@@ -17,9 +17,10 @@ from rosbags.typesys import (
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.episodes.bag_source import BagTopic
-from rffpsr_ros.episodes.message_layout import Decode, QuickDecode
+from rffpsr_ros.episodes.message_layout import QuickDecode
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.stamps import Stamp, receive_time, stamp_of, stamp_of_cdr, stamp_of_ros1
+from rffpsr_ros.signals.tracks import Decode
 
 ROS_DISTROS = {store.value.split("_", 1)[1]: store for store in Stores if "_" in store.value}
 """The distributions whose message definitions are known, by name."""

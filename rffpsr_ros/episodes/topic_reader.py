@@ -9,11 +9,11 @@ from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.episodes.bag_diagnosis import TopicTimes
 from rffpsr_ros.episodes.bag_source import BagSource, BagTopic
-from rffpsr_ros.episodes.message_layout import Decode
 from rffpsr_ros.episodes.message_types import decoded_stamp, decoder, stamp_reader
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.stamps import Stamp
+from rffpsr_ros.signals.tracks import Decode
 
 
 def topics_in(

@@ -15,9 +15,9 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.episodes import message_types
-from rffpsr_ros.episodes.message_layout import Decode
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channel_parser import normalise_type
+from rffpsr_ros.signals.tracks import Decode
 
 _SEQUENCE = re.compile(r"sequence<(.+?)(?:, *(\d+))?>\Z")
 _ARRAY = re.compile(r"(.+)\[(\d+)\]\Z")

@@ -74,7 +74,8 @@ class MessageWait:
 def take_waiting(subscriptions: Sequence[Any]) -> None:
     """Hand out the messages that have come by now, one of each subscription in turn.
 
-    That is the executor's order.
+    That is the executor's order, without its gathering: a node that fell behind catches up several
+    times as fast.
     """
     for _ in range(ROUNDS):
         subscriptions = [one for one in subscriptions if _take_one(one)]

@@ -83,7 +83,7 @@ class CompiledStep:
         return after[self._belief], after[self._past].reshape(past.shape), innovation, unusual
 
     def roll_out(self, belief: Array, past: Array, plans: Array) -> Array:
-        """Return forecasts (..., H, d_o) given actions (..., H, d_a), in their own units."""
+        """Return the forecast (H, d_o), or (N, H, d_o), given actions, all in their own units."""
         if plans.ndim > 2:
             return self._roll_out(belief.reshape(-1, belief.shape[-1]), past, plans)
         forecast: Array = self._roll_out(belief[None], past[None], plans[None])[0]
