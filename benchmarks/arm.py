@@ -25,9 +25,6 @@ import numpy as np
 
 from rffpsr_ros.cli.console import Progress
 from rffpsr_ros.cli.main import main as rffpsr
-from rffpsr_ros.cli.recordings import Parts, split_recordings
-from rffpsr_ros.episodes.bag_reader import read_bags
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors, horizon_errors
@@ -36,15 +33,18 @@ from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
 from rffpsr_ros.evaluation.report import errors_as_json, markdown_table
 from rffpsr_ros.forecasting.follower import FollowOptions, Step
 from rffpsr_ros.forecasting.replay import Replay
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.storage import load_model
-from rffpsr_ros.nodes.demo_observer import Observer
-from rffpsr_ros.nodes.demo_processes import NodeProcesses, enter_a_ros_of_its_own
-from rffpsr_ros.nodes.package_files import package_folder
+from rffpsr_ros.nodes.demo.observer import Observer
+from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
+from rffpsr_ros.nodes.shared.package_files import package_folder
+from rffpsr_ros.recordings.bags.reader import read_bags
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.simulation.sdf_world import SdfWorld
+from rffpsr_ros.training.recordings import Parts, split_recordings
 
 SPLIT = "0.7,0.1,0.2"
 HORIZON = 10

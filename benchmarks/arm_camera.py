@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.cli.learners import learner_of
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import Comparison, compare
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
-from rffpsr_ros.nodes.package_files import package_folder
+from rffpsr_ros.nodes.shared.package_files import package_folder
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.signals.events import Tick
 from rffpsr_ros.signals.sampler import Sampler

@@ -24,7 +24,7 @@ import numpy as np
 from rosbags.highlevel import AnyReader
 
 from rffpsr_ros import RFFPSR, Trajectory, read_bags
-from rffpsr_ros.episodes.bag_recorder import BagWriter
+from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.signals import ChannelConfiguration
 
 TYPE = "sensor_msgs/msg/JointState"

@@ -22,11 +22,11 @@ import numpy as np
 from benchmarks import datasets
 from benchmarks.datasets import Split
 from rffpsr_ros import RFFPSR
-from rffpsr_ros.cli.band_training import BANDS, measure_bands
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import coverage
-from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
-from rffpsr_ros.learning.windows.progress import untold
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import untold
+from rffpsr_ros.training.bands import BANDS, measure_bands
 
 NOMINAL, HORIZON, START = 0.9, 10, 20
 

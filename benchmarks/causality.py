@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 def steps_ahead_seen(

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.io import loadmat
 
-from rffpsr_ros.episodes.bag_reader import read_bags
-from rffpsr_ros.episodes.split import split
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.recordings.bags.reader import read_bags
+from rffpsr_ros.recordings.split import split
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.excitation import mixture, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal

@@ -13,9 +13,9 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
-from rffpsr_ros.nodes.parameters import EXECUTOR, declare
-from rffpsr_ros.nodes.running import run
-from rffpsr_ros.nodes.topic_inputs import sensor_profile
+from rffpsr_ros.nodes.shared.parameters import EXECUTOR, declare
+from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.topic_inputs import sensor_profile
 
 HORIZON = 10
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tasks import Material
-from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _OURS = ("rffpsr_ros", "benchmarks")

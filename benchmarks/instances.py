@@ -19,11 +19,11 @@ from benchmarks.known_systems import (
     random_linear_system,
     simulate_linear,
 )
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.windows.arrays import Array
-from rffpsr_ros.models.io_hmm_learner import IOHMM as IOHMMLearner
-from rffpsr_ros.models.kalman_learner import Kalman
-from rffpsr_ros.models.predictive_model import PredictiveModel, stack_states
+from rffpsr_ros.models.contract import PredictiveModel, stack_states
+from rffpsr_ros.models.io_hmm.learner import IOHMM as IOHMMLearner
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 HORIZON = 10
 SETTLED = 100

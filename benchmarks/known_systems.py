@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.stages.linear_system import LinearSystem, forecast_means, settled_means
-from rffpsr_ros.learning.windows.arrays import Array
+from rffpsr_ros.models.kalman.linear_system import LinearSystem, forecast_means, settled_means
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 def random_linear_system(

@@ -24,7 +24,7 @@ from benchmarks.records import (
 )
 from benchmarks.tasks import Material, Task
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
 
 _STEPS, _BATCHES = 20, 5
 

@@ -23,11 +23,11 @@ import numpy as np
 from benchmarks.datasets import Split, fresh_synthetic, jackal, quarter_drone, synth
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import Learner
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import Learner
+from rffpsr_ros.recipe.learner import RFFPSR
 
 Figures = dict[str, list[float]]
 

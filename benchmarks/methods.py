@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.hse_psr import HSEPSR
-from rffpsr_ros.models.kalman_learner import Kalman
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.n4sid import N4SID
-from rffpsr_ros.models.predictive_model import Learner
-from rffpsr_ros.models.rff_arx import RFFARX
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import Learner
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.recipe.learner import RFFPSR
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.models.predictive_model import PredictiveModel
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import mixture, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.system import Policy, dataset

@@ -24,9 +24,10 @@ import numpy as np
 from benchmarks.methods import METHODS
 from benchmarks.odd_systems import Cart, Joints, LineCamera
 from benchmarks.tables import markdown, number
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.system import Policy, System, dataset, open_loop
 

@@ -23,9 +23,9 @@ from benchmarks.compare import chosen
 from benchmarks.methods import METHODS, Method
 from benchmarks.tables import markdown, number
 from benchmarks.tasks import TASKS, Material, Task
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.forecasts import errors_by_origin
+from rffpsr_ros.numerics.arrays import Array
 
 BLOCK = 100
 """Origins of a block."""

@@ -29,12 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.episode_store import EpisodeStore
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.predictive_model import Learner, Signature
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
-from rffpsr_ros.nodes.message_classes import typestore_of
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import Learner, Signature
+from rffpsr_ros.nodes.shared.message_classes import typestore_of
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.episode_store import EpisodeStore
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.stamps import stamp_of_cdr
 
@@ -125,7 +125,7 @@ class Driver:
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
-        from rffpsr_ros.nodes.topic_inputs import sensor_profile
+        from rffpsr_ros.nodes.shared.topic_inputs import sensor_profile
 
         rclpy.init(domain_id=DOMAIN)
         self._rate = rate

@@ -26,12 +26,12 @@ import numpy as np
 
 from benchmarks.speed_jobs import FUTURE, PAST, RANK, recording
 from benchmarks.tables import markdown, number
-from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
-from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
-from rffpsr_ros.learning.windows.cluster import Cluster
-from rffpsr_ros.learning.windows.scaling import Run
-from rffpsr_ros.learning.windows.window_source import HeldRun, WindowSource
-from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.window_source import HeldRun, WindowSource
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.parallel.cluster import Cluster
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.psr.two_stage import TwoStageOptions, two_stage_regression
 
 ALONE, TOGETHER, BEREFT = "one process", "two workers", "two workers, one killed in the middle"
 

@@ -18,14 +18,14 @@ import scipy.linalg
 from rosbags.highlevel import AnyReader
 
 from benchmarks.datasets import synth
-from rffpsr_ros.episodes.bag_recorder import BagWriter
-from rffpsr_ros.episodes.stored_trajectory import store_bags
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.windows import window_chunks
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
-from rffpsr_ros.learning.features.fourier_features import draw_frequencies, random_fourier_features
-from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
-from rffpsr_ros.learning.windows.scaling import Run
-from rffpsr_ros.learning.windows.windows import window_chunks
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.psr.fourier_features import draw_frequencies, random_fourier_features
+from rffpsr_ros.psr.two_stage import TwoStageOptions, two_stage_regression
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.bags.writer import BagWriter
+from rffpsr_ros.recordings.stored_trajectory import store_bags
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem

@@ -26,16 +26,16 @@ import numpy as np
 from benchmarks.speed_cluster import cluster_here
 from benchmarks.speed_step import joint_runs, synthetic_runs
 from benchmarks.tables import markdown
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.filtering.predictor import Weights
-from rffpsr_ros.learning.refinement.minibatches import Drawing, Material, draw_minibatches, slope
-from rffpsr_ros.learning.refinement.segments import cut_segments
-from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
-from rffpsr_ros.learning.windows.cluster import Cluster
-from rffpsr_ros.learning.windows.scaling import standardise
-from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Holders, merged
-from rffpsr_ros.models.rff_psr_fit import COLUMNS_PER_STRIDE, SEGMENT
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.data.scaling import standardise
+from rffpsr_ros.models.rff_psr.fit import COLUMNS_PER_STRIDE, SEGMENT
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.parallel.cluster import Cluster
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, merged
+from rffpsr_ros.psr.predictor import Weights
+from rffpsr_ros.psr.refinement.minibatches import Drawing, Material, draw_minibatches, slope
+from rffpsr_ros.psr.refinement.segments import cut_segments
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 RUNS, TICKS, HORIZON, PAST = 12, 3000, 10, 20
 STEPS = 20

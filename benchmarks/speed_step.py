@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.realtime import JOINTS, drive
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.features.fourier_features import FeatureMap
-from rffpsr_ros.learning.refinement.rollout_loss import rollout_loss
-from rffpsr_ros.learning.refinement.segments import cut_segments, origins
-from rffpsr_ros.learning.refinement.window_loss import window_loss, window_targets
-from rffpsr_ros.learning.windows.scaling import standardise
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.data.scaling import standardise
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.refinement.rollout_loss import rollout_loss
+from rffpsr_ros.psr.refinement.segments import cut_segments, origins
+from rffpsr_ros.psr.refinement.window_loss import window_loss, window_targets
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import dataset, open_loop

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.records import Record
 from benchmarks.tasks import Task
-from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.numerics.arrays import Array
 
 _SHOWN = (1, 2, 3, 5, 10)
 

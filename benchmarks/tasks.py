@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from benchmarks import datasets
 from benchmarks.datasets import Split
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.evaluation.horizon_error import (
     free_run_rmse,
     horizon_errors,
     observation_range,
 )
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import Range
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 Scores = dict[str, list[float]]
 """Errors by test: mean squared ones by horizon, or one root mean square of a free run."""

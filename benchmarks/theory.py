@@ -19,16 +19,16 @@ import numpy as np
 import scipy.linalg
 
 from benchmarks.known_systems import IOHMM, random_linear_system, simulate_linear
-from rffpsr_ros.learning.stages.discrete_system import OFTEN, DiscreteOptions, indicator_stage_one
-from rffpsr_ros.learning.stages.linear_system import LinearSystem
-from rffpsr_ros.learning.stages.stage_one import AdditiveOperators, AdditiveStageOne
-from rffpsr_ros.learning.stages.stage_two import project_states, stage_two
-from rffpsr_ros.learning.stages.subspace import LinearFeatures
-from rffpsr_ros.learning.stages.two_stage import stage_one
-from rffpsr_ros.learning.windows.arrays import Array
-from rffpsr_ros.learning.windows.passes import FeaturePasses
-from rffpsr_ros.learning.windows.scaling import Run
-from rffpsr_ros.learning.windows.window_source import WindowSource
+from rffpsr_ros.data.passes import FeaturePasses
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.models.io_hmm.discrete_system import OFTEN, DiscreteOptions, indicator_stage_one
+from rffpsr_ros.models.kalman.linear_system import LinearSystem
+from rffpsr_ros.models.kalman.subspace import LinearFeatures
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.stage_one import AdditiveOperators, AdditiveStageOne
+from rffpsr_ros.psr.stage_two import project_states, stage_two
+from rffpsr_ros.psr.two_stage import stage_one
 
 RIDGE = 1e-9
 DELTA = 0.05

@@ -7,9 +7,9 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessExit
 
-from rffpsr_ros.nodes.launching import argument, common_arguments, flag, node, number
-from rffpsr_ros.nodes.launching_gazebo import gazebo, gazebo_installed
-from rffpsr_ros.nodes.launching_simulation import (
+from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node, number
+from rffpsr_ros.nodes.launching.gazebo import gazebo, gazebo_installed
+from rffpsr_ros.nodes.launching.simulation import (
     SYSTEMS,
     excitation,
     follows_simulation,

@@ -7,8 +7,8 @@ the filter serves the model as soon as it is written.
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from rffpsr_ros.nodes.launching import common_arguments, node
-from rffpsr_ros.nodes.launching_simulation import (
+from rffpsr_ros.nodes.launching.common import common_arguments, node
+from rffpsr_ros.nodes.launching.simulation import (
     follows_simulation,
     simulated,
     simulated_robot,

@@ -3,9 +3,9 @@
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
-from rffpsr_ros.nodes.launching import argument, common_arguments, flag, node
-from rffpsr_ros.nodes.launching_gazebo import gazebo
-from rffpsr_ros.nodes.launching_simulation import excitation, simulated, simulation_arguments
+from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node
+from rffpsr_ros.nodes.launching.gazebo import gazebo
+from rffpsr_ros.nodes.launching.simulation import excitation, simulated, simulation_arguments
 
 
 def robot_and_nodes(context):

@@ -3,7 +3,7 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from rffpsr_ros.nodes.launching import common_arguments, node
+from rffpsr_ros.nodes.launching.common import common_arguments, node
 
 
 def generate_launch_description():

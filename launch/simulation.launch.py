@@ -3,8 +3,8 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from rffpsr_ros.nodes.launching import common_arguments
-from rffpsr_ros.nodes.launching_simulation import simulated_robot, simulation_arguments
+from rffpsr_ros.nodes.launching.common import common_arguments
+from rffpsr_ros.nodes.launching.simulation import simulated_robot, simulation_arguments
 
 
 def generate_launch_description():

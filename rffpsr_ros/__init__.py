@@ -7,18 +7,18 @@ __version__ = "0.1.0"
 __all__ = ["RFFPSR", "InputError", "Trajectory", "__version__", "load_model", "read_bags"]
 
 if TYPE_CHECKING:
-    from rffpsr_ros.episodes.bag_reader import read_bags
-    from rffpsr_ros.episodes.trajectory import Trajectory
     from rffpsr_ros.errors import InputError
-    from rffpsr_ros.models.rff_psr_learner import RFFPSR
     from rffpsr_ros.models.storage import load_model
+    from rffpsr_ros.recipe.learner import RFFPSR
+    from rffpsr_ros.recordings.bags.reader import read_bags
+    from rffpsr_ros.recordings.trajectory import Trajectory
 
 _HOMES = {
     "InputError": "rffpsr_ros.errors",
-    "RFFPSR": "rffpsr_ros.models.rff_psr_learner",
-    "Trajectory": "rffpsr_ros.episodes.trajectory",
+    "RFFPSR": "rffpsr_ros.recipe.learner",
+    "Trajectory": "rffpsr_ros.recordings.trajectory",
     "load_model": "rffpsr_ros.models.storage",
-    "read_bags": "rffpsr_ros.episodes.bag_reader",
+    "read_bags": "rffpsr_ros.recordings.bags.reader",
 }
 
 

@@ -14,10 +14,14 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from rffpsr_ros.nodes import interfaces as offered  # noqa: E402
-from rffpsr_ros.nodes import simulation_interfaces as simulated  # noqa: E402
-from rffpsr_ros.nodes.parameters import FILTER, LEARNER, Parameter  # noqa: E402
-from rffpsr_ros.nodes.simulation_parameters import COLLECTOR, EXCITATION, SIMULATOR  # noqa: E402
+from rffpsr_ros.nodes.shared import interfaces as offered  # noqa: E402
+from rffpsr_ros.nodes.shared import simulation_interfaces as simulated  # noqa: E402
+from rffpsr_ros.nodes.shared.parameters import FILTER, LEARNER, Parameter  # noqa: E402
+from rffpsr_ros.nodes.shared.simulation_parameters import (  # noqa: E402
+    COLLECTOR,
+    EXCITATION,
+    SIMULATOR,
+)
 
 PAGE = CHECKOUT / "docs" / "nodes.md"
 

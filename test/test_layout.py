@@ -18,32 +18,36 @@ MODULES = {
 # those below. The package itself offers names of every floor, so only the top may import it.
 FLOORS = {
     "rffpsr_ros.errors": 0,
-    "rffpsr_ros.signals": 1,
-    "rffpsr_ros.episodes": 1,
-    "rffpsr_ros.models.bands": 1,
-    "rffpsr_ros.models.predictive_model": 1,
-    "rffpsr_ros.models.storage": 1,  # the contract's file: knows the kinds of models by name
-    "rffpsr_ros.learning": 2,
-    "rffpsr_ros.learning.windows": 2,
-    "rffpsr_ros.learning.features": 3,
-    "rffpsr_ros.learning.filtering": 4,
-    "rffpsr_ros.learning.stages": 5,
-    "rffpsr_ros.learning.refinement": 6,
-    "rffpsr_ros.learning.exploration": 6,
+    "rffpsr_ros.progress": 0,
+    "rffpsr_ros.numerics": 1,
+    "rffpsr_ros.parallel": 1,
+    "rffpsr_ros.signals": 2,
+    "rffpsr_ros.recordings": 3,
+    "rffpsr_ros.data": 4,
+    "rffpsr_ros.psr": 5,
+    "rffpsr_ros.psr.runtime": 6,
+    "rffpsr_ros.psr.refinement": 6,
     "rffpsr_ros.models": 7,
-    "rffpsr_ros.evaluation": 8,
+    "rffpsr_ros.exploration": 8,
     "rffpsr_ros.forecasting": 8,
+    "rffpsr_ros.evaluation": 8,
     "rffpsr_ros.simulation": 8,
-    "rffpsr_ros": 9,
-    "rffpsr_ros.cli": 9,
-    "rffpsr_ros.nodes": 9,
+    "rffpsr_ros.recipe": 8,
+    "rffpsr_ros.training": 9,
+    "rffpsr_ros": 10,
+    "rffpsr_ros.cli": 10,
+    "rffpsr_ros.nodes": 10,
 }
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
 # Imported where they are used, never with the module.
 EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
-COMPILED = "rffpsr_ros.learning.filtering.compiling"
+COMPILED = "rffpsr_ros.psr.runtime.compiling"
 """Imported only where numba is installed."""
+LEARNING = tuple(
+    f"rffpsr_ros.{room}" for room in ("numerics", "parallel", "data", "psr", "models", "recipe")
+)
+"""Rooms that know numpy and scipy alone; Dask is handed in, never imported."""
 COMPRESSION_OF_ROSBAGS = {"lz4", "zstandard", "backports", "compression"}
 ROS = {
     *("rclpy", "builtin_interfaces", "rcl_interfaces", "lifecycle_msgs", "std_srvs"),
@@ -109,11 +113,11 @@ def test_no_import_goes_up(module: str) -> None:
 @every_module
 def test_third_parties_are_those_of_its_floor(module: str) -> None:
     allowed, lazily = DEPENDENCIES, EXTRAS
-    if module.startswith(("rffpsr_ros.learning", "rffpsr_ros.models")):
+    if module.startswith(LEARNING):
         allowed, lazily = NUMERICAL, set()
         if module == COMPILED:
             allowed = NUMERICAL | {"numba"}
-    elif module.startswith("rffpsr_ros.episodes"):
+    elif module.startswith("rffpsr_ros.recordings"):
         allowed = DEPENDENCIES | COMPRESSION_OF_ROSBAGS
     elif module.startswith("rffpsr_ros.nodes"):
         allowed = DEPENDENCIES | ROS
@@ -152,7 +156,7 @@ def test_the_walk_sees_imports_in_every_form(tmp_path: Path) -> None:
         "import numpy as np, rclpy.node\n"
         "from rffpsr_ros import errors, __version__\n"
         "def lazy():\n"
-        "    from rffpsr_ros.models.predictive_model import PredictiveModel\n"
+        "    from rffpsr_ros.models.contract import PredictiveModel\n"
         "if TYPE_CHECKING:\n"
         "    import matplotlib\n"
     )
@@ -160,7 +164,7 @@ def test_the_walk_sees_imports_in_every_form(tmp_path: Path) -> None:
         ("numpy", 1, True),
         ("rclpy.node", 1, True),
         ("rffpsr_ros.errors", 2, True),
-        ("rffpsr_ros.models.predictive_model", 4, False),
+        ("rffpsr_ros.models.contract", 4, False),
         ("matplotlib", 6, False),
     ]
-    assert floor("rffpsr_ros.models.rff_psr") > floor("rffpsr_ros.models.predictive_model")
+    assert floor("rffpsr_ros.models.rff_psr.model") > floor("rffpsr_ros.models.contract")

@@ -27,18 +27,18 @@ from benchmarks.datasets import Split, fresh_synthetic
 from benchmarks.known_systems import optimal_forecasts, random_linear_system, simulate_linear
 from benchmarks.records import RESULTS, machine
 from benchmarks.tables import markdown, number
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.learning.stages.linear_system import LinearSystem
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.hse_psr import HSEPSR
-from rffpsr_ros.models.io_hmm_learner import IOHMM
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.n4sid import N4SID
-from rffpsr_ros.models.predictive_model import Learner
-from rffpsr_ros.models.rff_arx import RFFARX
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import Learner
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.io_hmm.learner import IOHMM
+from rffpsr_ros.models.kalman.linear_system import LinearSystem
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 COMMAND = "python -m benchmarks.paper.table1"
 

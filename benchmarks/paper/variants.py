@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks.methods import METHODS, Method
-from rffpsr_ros.models.hse_psr import HSEPSROptions
-from rffpsr_ros.models.rff_arx import RFFARX
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
-from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+from rffpsr_ros.models.hse_psr.learner import HSEPSROptions
+from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.learner import RFFPSR
 
 INITIALISATIONS = ("joint", "conditional", "random")
 

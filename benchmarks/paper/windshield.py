@@ -32,13 +32,14 @@ from benchmarks.paper.windshield_data import (
 )
 from benchmarks.records import RESULTS
 from benchmarks.tasks import Material, Task
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import PredictiveModel
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 WINDOW = {"past": 6, "base_past": 3, "direct_past": 1}
 """Of 201 columns a few ticks are window enough: linear ARX is given the same three."""

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tasks import Material
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.compressed import Projection, component_names, fit_projection
+from rffpsr_ros.models.compressed.model import Projection, component_names, fit_projection
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import sine, uniform_hold
 
 SIZE = 64

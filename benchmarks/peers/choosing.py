@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.data.folds import Fold, folds, hold_out
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.learning.refinement.scores import robust_score
-from rffpsr_ros.learning.windows.folds import Fold, folds
-from rffpsr_ros.learning.windows.holdout import hold_out
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.numerics.scores import robust_score
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 SEEN = 20
 """Ticks that a model has seen before it is judged."""

@@ -13,14 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.windows.scaling import Run, Scaling, fit_scaling
-from rffpsr_ros.models.predictive_model import (
-    Array,
-    PredictiveModel,
-    Signature,
-    TrainingRecord,
-)
+from rffpsr_ros.data.scaling import Run, Scaling, fit_scaling
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 MARGIN = 0.5
 """Predictions fed back stay within the training range widened by so many times its width on both

@@ -13,14 +13,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from benchmarks.peers.feedback import MARGIN
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.windows.scaling import Scaling
-from rffpsr_ros.models.predictive_model import (
-    Array,
-    PredictiveModel,
-    Signature,
-    TrainingRecord,
-)
+from rffpsr_ros.data.scaling import Scaling
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 LARGEST_CHANGE = 10.0
 """Changes of observations are limited to so many of their standard deviations."""

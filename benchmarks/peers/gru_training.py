@@ -11,12 +11,13 @@ import torch
 
 from benchmarks.peers.feedback import MARGIN
 from benchmarks.peers.gru import LARGEST_CHANGE, GRUModel
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.refinement.scores import robust_score
-from rffpsr_ros.learning.windows.holdout import hold_out
-from rffpsr_ros.learning.windows.scaling import Run, fit_scaling, standardise
-from rffpsr_ros.models.predictive_model import Array, TrainingRecord
+from rffpsr_ros.data.folds import hold_out
+from rffpsr_ros.data.scaling import Run, fit_scaling, standardise
+from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.scores import robust_score
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from benchmarks.peers.gru import GRU

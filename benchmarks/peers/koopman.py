@@ -13,10 +13,11 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from benchmarks.peers.feedback import FeedbackModel, Scalings, WindowState, windows
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.windows.scaling import Run, standardise
-from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
+from rffpsr_ros.data.scaling import Run, standardise
+from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 LIFTINGS = {
     "joint": "features of delayed observations and actions; each prediction is lifted anew",

@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.peers.feedback import FeedbackModel, Scalings, windows
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.windows.scaling import standardise
-from rffpsr_ros.models.predictive_model import Array, Signature, TrainingRecord
+from rffpsr_ros.data.scaling import standardise
+from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 LARGEST = 12_000_000
 """Numbers in the matrix of monomials from which terms are chosen; of longer recordings a part,

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.cli.field_discovery import numeric_fields
-from rffpsr_ros.episodes.bag_source import BagSource, BagTopic
-from rffpsr_ros.episodes.message_types import MessageTypes
-from rffpsr_ros.episodes.open_bag import open_bag
-from rffpsr_ros.episodes.topic_reader import TopicReader
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.signals.fields import FieldResolver
+from rffpsr_ros.recordings.bags.message_types import MessageTypes
+from rffpsr_ros.recordings.bags.opening import open_bag
+from rffpsr_ros.recordings.bags.source import BagSource, BagTopic
+from rffpsr_ros.recordings.bags.topic_reader import TopicReader
+from rffpsr_ros.signals.fields.resolver import FieldResolver
 
 SAMPLED = 2000
 """About so many messages of a topic are decoded for the ranges of its fields."""

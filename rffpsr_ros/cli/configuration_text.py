@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rffpsr_ros.cli.bag_survey import Survey
 from rffpsr_ros.cli.proposal import Proposal, field_range
-from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.signals.channels import Channel
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./]*\Z", re.ASCII)

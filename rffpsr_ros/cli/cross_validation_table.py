@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rffpsr_ros.cli.console import aligned
-from rffpsr_ros.models.predictive_model import TrainingRecord
+from rffpsr_ros.models.contract import TrainingRecord
 
 CROSS_VALIDATION = "cross_validation"
 """The entry of a training record's metrics with the candidates' errors and scores."""

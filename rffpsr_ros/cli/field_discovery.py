@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rffpsr_ros.signals.message_places import (
+from rffpsr_ros.signals.fields.places import (
     NAME_LISTS,
     fields_of,
     is_array,

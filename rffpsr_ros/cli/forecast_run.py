@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.episodes.bag_reader import BagSampler
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.forecasting.replay import Replay
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.bags.reader import BagSampler
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 
 RECORDED = "recorded"

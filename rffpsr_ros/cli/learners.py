@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rffpsr_ros.cli.settings import check_keys
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.windows.progress import Progress
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.compressed import Compressed
-from rffpsr_ros.models.hse_psr import HSEPSR
-from rffpsr_ros.models.io_hmm_learner import IOHMM
-from rffpsr_ros.models.kalman_learner import Kalman
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.n4sid import N4SID
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
-from rffpsr_ros.models.rff_arx import RFFARX
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
-from rffpsr_ros.models.rff_psr_options import RFFPSROptions
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.compressed.model import Compressed
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.io_hmm.learner import IOHMM
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 KINDS = (
     "rff_psr", "hse_psr", "io_hmm", "kalman", "n4sid", "rff_arx", "linear_arx",

@@ -35,7 +35,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "inspect": Command("inspect_bags", "show what is in bags and propose a configuration"),
+    "inspect": Command("inspect", "show what is in bags and propose a configuration"),
     "check": Command("check", "tell whether bags can teach a model, before training"),
     "train": Command("train", "learn a model from bags"),
     "evaluate": Command("evaluate", "measure a model's forecasts on bags"),
@@ -126,7 +126,7 @@ def _show_warning(
 
 
 def _module(name: str) -> Any:
-    return import_module(f"rffpsr_ros.cli.{COMMANDS[name].module}")
+    return import_module(f"rffpsr_ros.cli.commands.{COMMANDS[name].module}")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from rffpsr_ros.cli.bag_survey import FieldRange, Survey, TopicSurvey
 from rffpsr_ros.cli.field_knowledge import default_fields, unit_of
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP, Channel
-from rffpsr_ros.signals.field_grammar import parse_field
+from rffpsr_ros.signals.fields.grammar import parse_field
 
 FASTEST = 100.0
 """Hz proposed at most: a model looks ahead a few ticks, and they should amount to something."""

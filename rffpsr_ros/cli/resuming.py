@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.cli.recordings import Parts
-from rffpsr_ros.episodes.trajectory import Trajectory
+from rffpsr_ros.data.summary import STRETCH
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.learning.windows.survey import STRETCH
-from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, Signature
+from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
 from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.training.recordings import Parts
 
 REQUEST = "request"
 """The entry of a training record's options under which `request_of` stands."""

@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rffpsr_ros.learning.windows.progress import Progress
+from rffpsr_ros.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.numerics.arrays import Array
 
 TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds per unit."""

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
+from rffpsr_ros.data.folds import folds
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
-from rffpsr_ros.learning.windows.folds import folds
 from rffpsr_ros.models.bands import Bands, conformal_bands
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 FOLDS = 3
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors, horizon_errors
+from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.forecasts import Range
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 @dataclass(frozen=True)

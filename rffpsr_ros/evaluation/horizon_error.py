@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import Range, forecasts, targets_by_origin
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 @dataclass(frozen=True)

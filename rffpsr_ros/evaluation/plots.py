@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
-from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.numerics.arrays import Array
 
 
 class Seen(NamedTuple):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.evaluation.calibration import Coverage
 from rffpsr_ros.evaluation.comparison import Comparison
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
+from rffpsr_ros.numerics.arrays import Array
 
 
 def table(

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.models.bands import Bands
+from rffpsr_ros.numerics.arrays import Array
 
 STEP = 0.1
 """How much a miss changes the logarithm of a width, over the share of hits."""

@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.future_actions import FutureActions
 from rffpsr_ros.forecasting.live_error import LiveError
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 from rffpsr_ros.signals.sampler import Sampler

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
 
 Mode = Literal["hold", "zero", "topic"]
 MODES: tuple[str, ...] = get_args(Mode)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.numerics.arrays import Array
 
 REMEMBERED = 100
 """Scored forecasts over which the live error is a mean."""

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.episodes.message_types import MessageTypes
-from rffpsr_ros.episodes.open_bag import open_bag
-from rffpsr_ros.episodes.topic_reader import TopicReader, topics_in
 from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Outcome, channels_of
 from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.recordings.bags.message_types import MessageTypes
+from rffpsr_ros.recordings.bags.opening import open_bag
+from rffpsr_ros.recordings.bags.topic_reader import TopicReader, topics_in
 
 
 class Replay:

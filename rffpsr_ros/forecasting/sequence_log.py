@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.episodes.bag_recorder import BagWriter
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.forecasting.follower import FollowOptions
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.bags.writer import BagWriter
 
 CONTROL_TOPIC = "/rffpsr/control"
 CONTROL_TYPE = "std_msgs/msg/String"

@@ -1,1 +1,1 @@
-"""What is learned and can be run: every model keeps the contract of `predictive_model`."""
+"""What is learned and can be run: one package a kind, all with the contract of `contract`."""

@@ -12,11 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rffpsr_ros.errors import InputError
-
-Array = NDArray[np.float64]
+from rffpsr_ros.numerics.arrays import Array
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 """Shares of what comes for which widths are kept; those between are interpolated."""

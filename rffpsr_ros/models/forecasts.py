@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
-from rffpsr_ros.models.predictive_model import PredictiveModel, stack_states
+from rffpsr_ros.models.contract import PredictiveModel, stack_states
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 _CHUNK = 1024
 """Origins whose states and forecasts are in memory at once."""

@@ -27,23 +27,23 @@ from numpy.typing import NDArray
 from rffpsr_ros import __version__
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.bands import Bands
-from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 
 FORMAT = "rffpsr_ros model"
 FORMAT_VERSION = 1
 
 KINDS: Mapping[str, str] = {
-    "rff_psr": "rffpsr_ros.models.rff_psr:RFFPSRModel",
-    "mixture": "rffpsr_ros.models.mixture:MixtureModel",
-    "compressed": "rffpsr_ros.models.compressed:CompressedModel",
-    "hse_psr": "rffpsr_ros.models.hse_psr:HSEPSRModel",
-    "io_hmm": "rffpsr_ros.models.io_hmm:IOHMMModel",
-    "kalman": "rffpsr_ros.models.kalman:KalmanModel",
-    "output_error": "rffpsr_ros.models.output_error_model:OutputErrorModel",
-    "rff_arx": "rffpsr_ros.models.rff_arx_model:RFFARXModel",
-    "linear_arx": "rffpsr_ros.models.arx_model:LinearARXModel",
-    "last_observation": "rffpsr_ros.models.last_observation:LastObservationModel",
-    "mean": "rffpsr_ros.models.mean:MeanModel",
+    "rff_psr": "rffpsr_ros.models.rff_psr.model:RFFPSRModel",
+    "mixture": "rffpsr_ros.models.ensemble.model:MixtureModel",
+    "compressed": "rffpsr_ros.models.compressed.model:CompressedModel",
+    "hse_psr": "rffpsr_ros.models.hse_psr.learner:HSEPSRModel",
+    "io_hmm": "rffpsr_ros.models.io_hmm.model:IOHMMModel",
+    "kalman": "rffpsr_ros.models.kalman.model:KalmanModel",
+    "output_error": "rffpsr_ros.models.output_error.model:OutputErrorModel",
+    "rff_arx": "rffpsr_ros.models.rff_arx.model:RFFARXModel",
+    "linear_arx": "rffpsr_ros.models.arx.model:LinearARXModel",
+    "last_observation": "rffpsr_ros.models.baselines.last_observation:LastObservationModel",
+    "mean": "rffpsr_ros.models.baselines.mean:MeanModel",
 }
 """Where the class of each kind lives; imported only when a file of that kind is read."""
 

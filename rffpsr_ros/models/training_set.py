@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.predictive_model import Signature
+from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 _PERIOD_TOLERANCE = 1e-6
 """Relative difference of periods that is rounding, not another rate."""

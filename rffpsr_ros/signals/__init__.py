@@ -3,7 +3,7 @@
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.signals.channels import Channel, ChannelConfiguration
 from rffpsr_ros.signals.events import Event, SegmentEnd, Tick
-from rffpsr_ros.signals.fields import FieldResolver
+from rffpsr_ros.signals.fields.resolver import FieldResolver
 from rffpsr_ros.signals.sampler import Sampler
 from rffpsr_ros.signals.stamps import stamp_of
 

@@ -16,7 +16,7 @@ from rffpsr_ros.signals.channels import (
     Channel,
     ChannelConfiguration,
 )
-from rffpsr_ros.signals.field_grammar import parse_field
+from rffpsr_ros.signals.fields.grammar import parse_field
 
 TOP_KEYS = ("rate", "max_gap", "stamps", "observation", "action", "learning", "dataset")
 """The keys of a channel configuration."""

@@ -29,7 +29,7 @@ class Channel:
     type
         Message type ``package/msg/Name``; empty if it is to be taken from the bag or the graph.
     fields
-        Field paths in the grammar of `rffpsr_ros.signals.fields`.
+        Field paths in the grammar of `rffpsr_ros.signals.fields.resolver`.
     max_age
         Seconds for which a sample counts: an older observation is missing; an older command no
         longer acts, and ``initial`` does again. None: for ever.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channels import Channel
-from rffpsr_ros.signals.fields import FieldResolver
+from rffpsr_ros.signals.fields.resolver import FieldResolver
 
 Vector = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.numerics.arrays import Array
 
 SIZE = 64
 """Pixels along each side."""

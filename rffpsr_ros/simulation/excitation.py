@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import max_len_seq
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.system import Policy
 
 _PRBS_BITS = 11

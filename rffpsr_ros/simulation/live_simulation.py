@@ -12,8 +12,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.system import System
 
 

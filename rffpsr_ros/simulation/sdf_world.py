@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
 
 STEP = 0.001
 """Seconds of an integration step; joint limits are held to about 1e-6 rad."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.system import runge_kutta
 
 _STEPS = 8

@@ -12,8 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 Policy = Callable[[float, Array], Array]
 """(seconds since the start, observation (d_o,)) -> action (d_a,)."""

@@ -13,10 +13,10 @@ from benchmarks.methods import METHODS, Method
 from benchmarks.records import Record, Run, machine, read_record, record_path, write_record
 from benchmarks.tables import markdown, number, spread, task_tables
 from benchmarks.tasks import TASKS, Task, recorded, single_test
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.models.mean import Mean, MeanModel
+from rffpsr_ros.models.baselines.mean import Mean, MeanModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 TASK = Task("small", "three runs", lambda draw: single_test(few(draw)), draws=True, start=3)
 
@@ -113,9 +113,9 @@ def test_code_counts_and_comments_do_not(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_a_method_depends_on_its_own_modules_only() -> None:
-    own = fingerprint.modules_behind("rffpsr_ros.models.arx")
-    assert {"rffpsr_ros.models.arx", "rffpsr_ros.models.arx_regression"} <= own
-    assert "rffpsr_ros.models.rff_psr" not in own
+    own = fingerprint.modules_behind("rffpsr_ros.models.arx.learner")
+    assert {"rffpsr_ros.models.arx.learner", "rffpsr_ros.models.arx.regression"} <= own
+    assert "rffpsr_ros.models.rff_psr.model" not in own
 
 
 def test_a_plot_names_every_method(tmp_path: Path) -> None:

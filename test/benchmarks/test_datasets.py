@@ -8,7 +8,7 @@ import pytest
 from benchmarks import datasets
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.arx.learner import LinearARX
 
 
 def lengths(split: datasets.Split) -> list[list[int]]:

@@ -19,11 +19,11 @@ from benchmarks.peers.published import write_published
 from benchmarks.records import RESULTS, read_records
 from benchmarks.tables import task_tables
 from benchmarks.tasks import TASKS
-from rffpsr_ros.learning.windows.scaling import standardise
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import (
+from rffpsr_ros.data.scaling import standardise
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import (
     Learner,
     PredictiveModel,
     Signature,

@@ -18,7 +18,7 @@ from benchmarks.speed import (
     tool_figures,
 )
 from benchmarks.speed_jobs import Row, products, recording, write_bag
-from rffpsr_ros.episodes.bag_reader import read_bags
+from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
 

@@ -13,9 +13,9 @@ from benchmarks import compare
 from benchmarks.methods import Method
 from benchmarks.paper import windshield, windshield_data
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.simulation.arm_camera import render
 
 

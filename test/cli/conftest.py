@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.cli.main import main
-from rffpsr_ros.episodes.bag_recorder import BagWriter
+from rffpsr_ros.recordings.bags.writer import BagWriter
 
 TICK_NS = 20_000_000
 START_NS = 5_000_000_000

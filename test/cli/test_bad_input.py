@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rffpsr_ros import Trajectory
-from rffpsr_ros.episodes.bag_recorder import BagWriter
-from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.recordings.bags.writer import BagWriter
 
 Run = Callable[..., Any]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.bag_recorder import BagWriter
 from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.recordings.bags.writer import BagWriter
 
 Run = Callable[..., Any]
 

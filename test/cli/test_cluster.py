@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.learning.features.feature_set import fit_features
-from rffpsr_ros.learning.stages.two_stage import TwoStageOptions, two_stage_regression
-from rffpsr_ros.learning.windows import window_source
-from rffpsr_ros.learning.windows.blas_threads import one_blas_thread
-from rffpsr_ros.learning.windows.cluster import Cluster
-from rffpsr_ros.learning.windows.moments import Regression
-from rffpsr_ros.learning.windows.progress import untold
-from rffpsr_ros.learning.windows.scaling import Run
-from rffpsr_ros.learning.windows.window_source import WindowSource
-from rffpsr_ros.learning.windows.windows import Windows
-from rffpsr_ros.learning.windows.workers import THIS_PROCESS, Workers
-from rffpsr_ros.models.rff_psr_fit import begin, refine
-from rffpsr_ros.models.rff_psr_groundwork import lay_groundwork
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.data import window_source
+from rffpsr_ros.data.moments import Regression
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.data.windows import Windows
+from rffpsr_ros.models.rff_psr.fit import begin, refine
+from rffpsr_ros.models.rff_psr.two_stage_fit import lay_groundwork
 from rffpsr_ros.models.storage import save_model
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.parallel.cluster import Cluster
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.progress import untold
+from rffpsr_ros.psr.feature_set import fit_features
+from rffpsr_ros.psr.two_stage import TwoStageOptions, two_stage_regression
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 PAST, FUTURE = 4, 3
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rffpsr_ros import RFFPSR, load_model
-from rffpsr_ros.cli import demo
+from rffpsr_ros.cli.commands import demo
 
 
 def test_table_plots_and_model(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

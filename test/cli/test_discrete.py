@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks.known_systems import IOHMM
-from rffpsr_ros.episodes.bag_recorder import BagWriter
 from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.recordings.bags.writer import BagWriter
 
 TICK_NS = 100_000_000
 INTEGER = "std_msgs/msg/Int32"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rffpsr_ros import load_model, read_bags
-from rffpsr_ros.episodes.split import split
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.recordings.split import split
 from rffpsr_ros.signals import load_channels
 
 Run = Callable[..., Any]

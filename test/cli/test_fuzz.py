@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rffpsr_ros.cli.main import main
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.signals.field_grammar import parse_field
-from rffpsr_ros.signals.fields import FieldResolver
+from rffpsr_ros.signals.fields.grammar import parse_field
+from rffpsr_ros.signals.fields.resolver import FieldResolver
 
 fuzz = settings(suppress_health_check=list(HealthCheck), print_blob=True)
 

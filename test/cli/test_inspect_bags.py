@@ -12,7 +12,7 @@ import yaml
 
 from rffpsr_ros import read_bags
 from rffpsr_ros.cli.proposal import parse_choice
-from rffpsr_ros.episodes.bag_recorder import BagWriter
+from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.signals import load_channels
 
 Run = Callable[..., Any]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rffpsr_ros import __version__
-from rffpsr_ros.cli.completion import completion_script
+from rffpsr_ros.cli.commands.completion import completion_script
 from rffpsr_ros.cli.main import COMMANDS, command_parser, main
 
 Run = Callable[..., Any]
@@ -105,7 +105,7 @@ def test_a_signal_ends_training_and_leaves_nothing_behind(
 def test_an_interrupted_bag_leaves_nothing_behind(
     run: Run, robot: Path, arx_model: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rffpsr_ros.episodes.bag_recorder import BagWriter
+    from rffpsr_ros.recordings.bags.writer import BagWriter
 
     written = 0
     write = BagWriter.write

@@ -11,8 +11,8 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
 from rffpsr_ros import RFFPSR, load_model, read_bags
-from rffpsr_ros.episodes.bag_recorder import BagWriter
-from rffpsr_ros.episodes.split import split
+from rffpsr_ros.recordings.bags.writer import BagWriter
+from rffpsr_ros.recordings.split import split
 from rffpsr_ros.signals import load_channels
 
 Run = Callable[..., Any]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.evaluation.calibration import calibrate, coverage, residuals
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 def runs(count: int, ticks: int, seed: int, noise: float = 0.3) -> list[Trajectory]:

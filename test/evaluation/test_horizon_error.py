@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from benchmarks.datasets import synth
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
 from rffpsr_ros.models import forecasts as models_forecasts
-from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import PredictiveModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAN = float("nan")
 

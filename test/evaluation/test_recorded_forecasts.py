@@ -6,9 +6,9 @@ import numpy as np
 
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.models.forecasts import forecasts
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.predictive_model import Signature
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import simulate
 

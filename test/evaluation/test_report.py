@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import Comparison, compare
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
 from rffpsr_ros.evaluation.report import as_json, markdown_table, text_table
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 def runs(count: int) -> list[Trajectory]:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Step
 from rffpsr_ros.forecasting.live_error import ENOUGH, LiveError
 from rffpsr_ros.models.bands import conformal_bands
-from rffpsr_ros.models.predictive_model import PredictiveModel, Signature, TrainingRecord
-from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd
 from rffpsr_ros.signals.sampler import Sampler

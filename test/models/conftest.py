@@ -2,9 +2,9 @@
 
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.models.rff_psr import RFFPSRModel
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import dataset, open_loop

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.arx import LinearARX
+from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.bands import COVERAGES, conformal_bands
 from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 def test_a_new_error_is_covered_as_often_as_promised() -> None:

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Array, Trajectory
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.arx import LinearARX
-from rffpsr_ros.models.hse_psr import HSEPSR
-from rffpsr_ros.models.io_hmm_learner import IOHMM
-from rffpsr_ros.models.kalman_learner import Kalman
-from rffpsr_ros.models.last_observation import LastObservation
-from rffpsr_ros.models.mean import Mean
-from rffpsr_ros.models.predictive_model import Learner, PredictiveModel, stack_states
-from rffpsr_ros.models.rff_arx import RFFARX
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import Learner, PredictiveModel, stack_states
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.io_hmm.learner import IOHMM
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAN = float("nan")
 

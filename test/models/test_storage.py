@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rffpsr_ros.episodes.trajectory import Trajectory
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models import storage
-from rffpsr_ros.models.arx import LinearARX, LinearARXModel
-from rffpsr_ros.models.last_observation import LastObservationModel
-from rffpsr_ros.models.predictive_model import Signature, TrainingRecord
+from rffpsr_ros.models.arx.learner import LinearARX, LinearARXModel
+from rffpsr_ros.models.baselines.last_observation import LastObservationModel
+from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.storage import load_model, read_model_file, save_model, write_atomically
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 def a_model() -> LinearARXModel:

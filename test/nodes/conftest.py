@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Trajectory
-from rffpsr_ros.models.rff_psr_learner import RFFPSR
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.swimmer import Swimmer
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
@@ -329,7 +329,7 @@ def learn(system: System, folder: Path, name: str) -> Path:
 
     from rffpsr_ros.evaluation.calibration import residuals
     from rffpsr_ros.models.bands import conformal_bands
-    from rffpsr_ros.models.predictive_model import Signature
+    from rffpsr_ros.models.contract import Signature
 
     configuration = channels(system)
     low, high = system.action_limits

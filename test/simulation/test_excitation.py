@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.excitation import EXCITATIONS, excitation, mixture, multisine
 
 LOW, HIGH = np.array([-0.5, 1.0]), np.array([0.5, 4.0])

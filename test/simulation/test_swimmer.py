@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.excitation import mixture, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, nose, seek_goal
 from rffpsr_ros.simulation.system import Policy, dataset

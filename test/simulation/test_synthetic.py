@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from benchmarks.datasets import synth
-from rffpsr_ros.episodes.trajectory import Array
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import dataset, open_loop, simulate

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from rffpsr_ros.episodes.trajectory import Array
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.system import Policy, dataset, open_loop, runge_kutta, simulate
 

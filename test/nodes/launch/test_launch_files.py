@@ -146,7 +146,7 @@ def test_learner_records_what_a_simulation_shows(launch: Callable[..., Launched]
     ros.peer.until(lambda: len(states) > 120, "120 joint states")
     ended = ros.peer.call("/rffpsr_learner/end_episode")
     assert ended.success, ended.message
-    from rffpsr_ros.episodes.bag_reader import read_bags
+    from rffpsr_ros.recordings.bags.reader import read_bags
 
     (bag,) = (Path(ros.environment["ROS_HOME"]) / "rffpsr" / "episodes").glob("20*")
     (episode,) = read_bags([bag], load_channels(CHECKOUT / "config" / "swimmer.yaml"))
@@ -176,7 +176,7 @@ def test_collect_records_episodes_and_ends(launch: Callable[..., Launched], tmp_
     collecting.wait_for("the command is zero (at the end)")
     assert collecting.process.wait(PATIENCE) == 0
     channels = load_channels(CHECKOUT / "config" / "synthetic.yaml")
-    from rffpsr_ros.episodes.bag_reader import read_bags
+    from rffpsr_ros.recordings.bags.reader import read_bags
 
     runs = read_bags(sorted((tmp_path / "episodes").glob("20*")), channels)
     assert [len(run) > 40 for run in runs] == [True, True]

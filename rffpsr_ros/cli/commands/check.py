@@ -1,0 +1,123 @@
+"""Tell whether bags can teach a model, before anything is learned from them.
+
+Checked is what the theory asks of training data: enough of it, actions that are a surprise whatever
+came before, observations that answer to them, and nobody who looked at the observations when
+choosing the actions. docs/exploration.md says how to read the figures and what to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.cli.console import Progress, aligned, say, say_json
+from rffpsr_ros.cli.learners import learner_of
+from rffpsr_ros.cli.outputs import check_writable
+from rffpsr_ros.cli.parser import Parser
+from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
+from rffpsr_ros.exploration.findings import as_json, findings, warnings
+from rffpsr_ros.exploration.plot import plot_exploration
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.window_lengths import supported_windows
+from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.training.known_policy import check_policy
+from rffpsr_ros.training.recordings import Recordings, read_recordings
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("bags", metavar="BAG", nargs="+", help="bags, folders of bags, patterns")
+    parser.add_argument("--config", metavar="FILE", required=True, help="channels and options")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change one key of the configuration, such as learning.rank=20",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_reading_arguments(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the verdicts and the figures behind them."""
+    configuration = load_configuration(arguments.config, arguments.set)
+    check_policy(configuration)
+    learner_of("rff_psr", configuration.learning)  # a misspelt option is refused before reading
+    if arguments.plot is not None:
+        check_writable(arguments.plot)
+    with Progress(quiet=arguments.quiet) as progress:
+        recordings = read_recordings(arguments.bags, configuration, arguments, progress)
+        progress("checking", 0.0)
+        check = _check(recordings.trajectories, configuration.learning, recordings)
+        if arguments.plot is not None:
+            names = ", ".join(Path(bag).name for bag in arguments.bags)
+            plot_exploration(check, arguments.plot, names)
+    if arguments.json:
+        say_json(as_json(check))
+    else:
+        say(*_lines(check, recordings))
+
+
+def warnings_before_training(
+    trajectories: Sequence[Trajectory], learning: Mapping[str, Any], recordings: Recordings
+) -> list[str]:
+    """Return a sentence for each thing that is wrong with training data; never an error."""
+    try:
+        return [one.sentence for one in warnings(_check(trajectories, learning, recordings))]
+    except (InputError, np.linalg.LinAlgError):
+        return []  # what is wrong with such data, training itself says
+
+
+def _check(
+    trajectories: Sequence[Trajectory], learning: Mapping[str, Any], recordings: Recordings
+) -> ExplorationCheck:
+    names = RFFPSROptions.names()
+    asked = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
+    options, _ = supported_windows(asked, trajectories)  # as training does
+    return check_exploration(trajectories, options, recordings.report.bags[0].action_units)
+
+
+def _lines(check: ExplorationCheck, recordings: Recordings) -> list[str]:
+    lines = [f"read {recordings.describe()}"]
+    if check.measured_ticks < check.ticks:
+        lines.append(f"looked at {check.measured_ticks} ticks, in stretches spread evenly")
+    found = findings(check)
+    marks = {"ok": "good", "note": "note", "warning": "WARNING"}
+    lines += ["", *(f"{marks[one.level]:<8} {one.sentence}" for one in found)]
+    count = sum(one.level == "warning" for one in found)
+    verdict = "these data can teach a model"
+    if count:
+        verdict = f"{count} {'thing' if count == 1 else 'things'} to put right; see above"
+    return [*lines, *_figures(check), "", verdict]
+
+
+def _figures(check: ExplorationCheck) -> list[str]:
+    posed = check.conditioning
+    if posed is None:
+        return []
+    rows = [
+        ("history E[h h'] (stage one)", posed.history),
+        ("future actions given history (joint stage one)", posed.future_action_given_history),
+        ("history x future actions (conditional)", posed.history_action),
+        ("states' spread, squared (stage two)", posed.state**2),
+    ]
+    table = [["eigenvalues of", "how many", "largest", "smallest", "condition"]]
+    for name, values in rows:
+        smallest = max(float(values[-1]), 0.0)
+        condition = f"{values[0] / smallest:.1e}" if smallest > 1e-15 * values[0] else "infinite"
+        figures = (str(len(values)), f"{values[0]:.1e}", f"{smallest:.1e}", condition)
+        table.append([name, *figures])
+    return [
+        "",
+        *aligned(table, range(1, 5)),
+        f"(what lies below the ridge, {check.options.ridge:g}, is not learned)",
+    ]

@@ -1,0 +1,1 @@
+"""What is done to trajectories before a model learns from them."""

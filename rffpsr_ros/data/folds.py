@@ -1,0 +1,115 @@
+"""Folds of recordings: every tick is judged once by a model that has not learned from it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class Fold(NamedTuple):
+    """What to learn from, and what to judge by."""
+
+    train: list[Trajectory]
+    held_out: list[Trajectory]
+
+
+def folds(
+    trajectories: Sequence[Trajectory],
+    count: int,
+    shortest: int,
+    whole_from: int | None = None,
+    rounds: int = 1,
+    lasting: int = 1,
+) -> list[Fold]:
+    """Return ``count`` folds of whole trajectories, or of parts of a few.
+
+    Of ``whole_from`` trajectories (as many as folds) or more, every ``count``-th goes into the
+    same fold. Fewer are cut into ``count`` parts each, where a part has at least ``shortest``
+    ticks; what lies before and after the part held out are then two trajectories, so that nothing
+    spans the gap. A long trajectory is so cut up to ``rounds`` times in a row, which spreads a
+    fold over it, as long as parts keep ``lasting`` ticks.
+
+    Raises
+    ------
+    InputError
+        If there are too few trajectories and all of them are too short to be cut.
+    """
+    cut = max(map(len, trajectories), default=0) >= count * shortest
+    few = len(trajectories) < (whole_from or count)
+    if len(trajectories) >= count and not (few and cut):
+        return [
+            Fold(
+                [t for i, t in enumerate(trajectories) if i % count != fold],
+                [t for i, t in enumerate(trajectories) if i % count == fold],
+            )
+            for fold in range(count)
+        ]
+    if not cut:
+        raise InputError(
+            f"{count} folds need {count} trajectories, or one of at least {count * shortest}"
+            f" ticks to cut; there are {len(trajectories)}, the longest of"
+            f" {max(map(len, trajectories), default=0)} ticks"
+        )
+    return [_parts(trajectories, fold, count, shortest, rounds, lasting) for fold in range(count)]
+
+
+def _parts(
+    trajectories: Sequence[Trajectory],
+    fold: int,
+    count: int,
+    shortest: int,
+    rounds: int,
+    lasting: int,
+) -> Fold:
+    """Hold out the same parts of every trajectory that is long enough."""
+    train, held_out = [], []
+    for trajectory in trajectories:
+        possible = len(trajectory) // (count * shortest)
+        pieces = count * min(rounds, possible, max(len(trajectory) // (count * lasting), 1))
+        edges = [len(trajectory) * piece // max(pieces, 1) for piece in range(pieces + 1)]
+        kept_from = 0
+        for first, last in list(itertools.pairwise(edges))[fold::count]:
+            if first > kept_from:
+                train.append(trajectory.slice(kept_from, first))
+            held_out.append(trajectory.slice(first, last))
+            kept_from = last
+        if kept_from < len(trajectory):
+            train.append(trajectory.slice(kept_from, len(trajectory)))
+    return Fold(train, held_out)
+
+
+WHOLE_FROM = 4
+"""From so many trajectories on, whole ones are held out."""
+
+FRACTION = 0.2
+
+
+def hold_out(
+    trajectories: Sequence[Trajectory], shortest: int
+) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Return (train, validation): whole trajectories, or the last part of each.
+
+    About a fifth is held out, spread evenly over the recordings' order. A trajectory's end is
+    only cut off where it leaves at least ``shortest`` ticks on both sides; where that is possible
+    nowhere, the training trajectories are also the validation ones.
+    """
+    if len(trajectories) >= WHOLE_FROM:
+        every = round(1 / FRACTION)
+        held = [i % every == every // 2 for i in range(len(trajectories))]
+        return (
+            [t for t, out in zip(trajectories, held, strict=True) if not out],
+            [t for t, out in zip(trajectories, held, strict=True) if out],
+        )
+    train, validation = [], []
+    for trajectory in trajectories:
+        cut = round((1 - FRACTION) * len(trajectory))
+        if min(cut, len(trajectory) - cut) < shortest:
+            train.append(trajectory)
+        else:
+            train.append(trajectory.slice(0, cut))
+            validation.append(trajectory.slice(cut, len(trajectory)))
+    return train, validation or list(trajectories)

@@ -1,0 +1,70 @@
+"""From trajectories to what the stages work on: checked, standardised, gaps filled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.scaling import Run, Scaling, standardise
+from rffpsr_ros.data.summary import Survey
+from rffpsr_ros.data.tick_windows import fill_missing, fit_base
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+FILL_RIDGE = 1e-6
+
+
+class Start(NamedTuple):
+    """What is taken for the past before anything was seen: how training recordings began.
+
+    Once a recording's first tick was seen, its values are taken for the whole past before it.
+    """
+
+    observation: Array  # (d_o,)
+    action: Array  # (d_a,)
+
+
+class Recordings(NamedTuple):
+    """Runs in standard units, as recorded and with stand-ins where observations are missing."""
+
+    recorded: list[Run]
+    filled: list[Run]
+    seen: list[Array]  # (T, d_o) each: what was observed
+
+    def start(self) -> Start:
+        """Return how recordings begin, on average."""
+        return Start(
+            np.mean([run.observations[0] for run in self.filled], axis=0),
+            np.mean([run.actions[0] for run in self.filled], axis=0),
+        )
+
+
+class Prepared(NamedTuple):
+    """Training and validation recordings, and the scaling learned from the former."""
+
+    observation_scaling: Scaling
+    action_scaling: Scaling
+    train: Recordings
+    validation: Recordings
+
+
+def prepare(
+    train: Sequence[Trajectory], validation: Sequence[Trajectory], found: Survey, fill_past: int
+) -> Prepared:
+    """Standardise by the survey, and fill gaps by a linear model of ``fill_past`` ticks."""
+    observation_scaling, action_scaling = found.observations.scaling(), found.actions.scaling()
+    recorded = standardise(train, observation_scaling, action_scaling)
+    seen = [~np.isnan(run.observations) for run in recorded]
+    base = fit_base(recorded, seen, fill_past, FILL_RIDGE)
+
+    def recordings(runs: list[Run]) -> Recordings:
+        return Recordings(
+            runs,
+            [fill_missing(run, base, fill_past) for run in runs],
+            [~np.isnan(run.observations) for run in runs],
+        )
+
+    held = standardise(validation, observation_scaling, action_scaling)
+    return Prepared(observation_scaling, action_scaling, recordings(recorded), recordings(held))

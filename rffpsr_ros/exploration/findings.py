@@ -1,0 +1,244 @@
+"""The exploration check in words: what is good, what to know, what to do about the rest."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+from rffpsr_ros.exploration.check import ChannelCheck, ExplorationCheck
+from rffpsr_ros.exploration.conditions import REPRODUCED
+
+Level = Literal["ok", "note", "warning"]
+
+SIGNIFICANT = 0.005
+"""P-values below this are no accident: one false alarm in two hundred good recordings."""
+NO_ANSWER = 0.05
+"""P-values above this leave it open whether observations answer to an action."""
+RELEVANT = 0.02
+"""Share of an action that past observations must explain to be worth a word."""
+WINDOWS_PER_DIRECTION = 2
+"""Independent windows wanted for each direction of history."""
+MOSTLY = 0.5
+"""Share that makes of an action a function of the last observation."""
+TOLD = 0.999
+"""Share of an action's variance from which on the last observation is said to tell it."""
+
+
+class Finding(NamedTuple):
+    """One verdict: how serious it is, what it is about, and one sentence that says what to do."""
+
+    level: Level
+    subject: str
+    sentence: str
+
+
+def findings(check: ExplorationCheck) -> list[Finding]:
+    """Return all verdicts, in the order in which they matter."""
+    found = [_amount(check)]
+    found += [
+        Finding("warning", name, f"'{name}' never changes: leave it out, or record it moving")
+        for name in check.constant_observations
+    ]
+    for channel in check.channels:
+        found.append(_channel(channel, check))
+    found += _policy(check)
+    found += _states(check)
+    return found
+
+
+def warnings(check: ExplorationCheck) -> list[Finding]:
+    """Return the verdicts that ask for something to be done."""
+    return [finding for finding in findings(check) if finding.level == "warning"]
+
+
+def as_json(check: ExplorationCheck) -> dict[str, Any]:
+    """Return everything measured and said, in JSON types."""
+    posed, policy = check.conditioning, check.policy
+    return {
+        "ticks": check.ticks,
+        "measured_ticks": check.measured_ticks,
+        "windows": check.windows,
+        "findings": [finding._asdict() for finding in findings(check)],
+        "actions": [_channel_as_json(channel) for channel in check.channels],
+        "policy": policy
+        and {
+            "p_value": policy.p_value,
+            "ticks": policy.ticks,
+            "permutations": len(policy.shuffled),
+        },
+        "conditioning": posed
+        and {
+            "independent_windows": posed.independent_windows,
+            **{
+                name: getattr(posed, name).tolist()
+                for name in (
+                    "history", "future_action_given_history", "history_action", "state",
+                    "reproduced",
+                )
+            },
+        },
+    }  # fmt: skip
+
+
+def _channel_as_json(channel: ChannelCheck) -> dict[str, Any]:
+    return {
+        "name": channel.name,
+        "unit": channel.unit,
+        "low": channel.low,
+        "high": channel.high,
+        "open_eigenvalues": channel.freedom and channel.freedom.eigenvalues.tolist(),
+        "open_directions": channel.freedom and channel.freedom.directions,
+        "response_p_value": channel.response,
+        "policy_p_value": channel.policy,
+        "explained_by_past_observations": channel.explained,
+        "told_by_last_observation": channel.told_by_last,
+    }
+
+
+def _amount(check: ExplorationCheck) -> Finding:
+    options, posed = check.options, check.conditioning
+    length = options.past + options.future + 1
+    if posed is None:
+        sentence = (
+            f"{check.windows} windows of {length} ticks (past {options.past} + future"
+            f" {options.future} + 1) are too few to learn from, or to measure anything by"
+        )
+        if any(not channel.constant for channel in check.channels):
+            return Finding("warning", "amount", f"{sentence}; record longer, without breaks")
+        return Finding("note", "amount", f"{check.windows} windows of {length} ticks")
+    directions = len(posed.history)
+    needed = WINDOWS_PER_DIRECTION * directions
+    counted = (
+        f"{posed.windows} windows of {length} ticks overlap and resemble each other so much that"
+        f" they count as {posed.independent_windows:.0f}"
+    )
+    if posed.independent_windows >= needed:
+        enough = f"{counted}; {needed} are needed for {directions} directions of history"
+        return Finding("ok", "amount", enough)
+    factor = needed / posed.independent_windows
+    rank = max(1, int(posed.independent_windows / WINDOWS_PER_DIRECTION) - 1)
+    return Finding(
+        "warning",
+        "amount",
+        f"too short: {counted}, and {needed} are needed for {directions} directions of history;"
+        f" record {math.ceil(10 * factor) / 10:g} times as much, or set learning.rank to {rank}",
+    )
+
+
+def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
+    name, future = channel.name, check.options.future
+    if channel.constant:
+        return Finding(
+            "warning",
+            name,
+            f"'{name}' is always {_with_unit(channel.low, channel)}: nothing can be learned about"
+            " it; command it while recording, or leave it out",
+        )
+    if channel.freedom is None:
+        return Finding("note", name, f"too few windows to judge '{name}'")
+    open_ = channel.freedom.directions
+    if open_ == 0:
+        return Finding("warning", name, _told(channel, check))
+    if channel.response > NO_ANSWER:
+        largest = _with_unit(max(abs(channel.low), abs(channel.high)), channel)
+        return Finding(
+            "note",
+            name,
+            f"no observation was found to answer to '{name}', which never exceeded {largest};"
+            " unless its effect is far from linear, excite it more, or leave it out",
+        )
+    span = f"from {channel.low:.3g} to {_with_unit(channel.high, channel)}"
+    if 3 * open_ < future:
+        return Finding(
+            "note",
+            name,
+            f"'{name}' ({span}) changes slowly: the past leaves {open_} of the {future} directions"
+            f" open that {future} commands can take; forecasts hold for commands as slow as these",
+        )
+    return Finding(
+        "ok",
+        name,
+        f"'{name}' ({span}) is open in {open_} of {future} directions whatever came before"
+        f"{'' if math.isnan(channel.response) else ', and observations answer to it'}",
+    )
+
+
+def _told(channel: ChannelCheck, check: ExplorationCheck) -> str:
+    """Return why a channel whose future is no surprise teaches nothing."""
+    name, past = channel.name, check.options.past
+    assert channel.freedom is not None
+    if channel.freedom.coupled:
+        return (
+            f"'{name}' moves together with the other actions only, so what each of them causes"
+            " cannot be told apart; move them independently"
+        )
+    if channel.told_by_last > TOLD or (_looks(channel) and channel.explained > MOSTLY):
+        return (
+            f"'{name}' is a function of the last observation, so what it causes cannot be told from"
+            " what would have come anyway; add random commands to what the controller says"
+        )
+    return (
+        f"the {past} ticks before tell the next {check.options.future} of '{name}', as they do of a"
+        " single sine or of a command that hardly changes in that time, so what it causes cannot be"
+        " told from what would have come anyway; play random steps or a multisine of many"
+        " frequencies, or lower the rate"
+    )
+
+
+def _looks(channel: ChannelCheck) -> bool:
+    return channel.policy < SIGNIFICANT and channel.explained > RELEVANT
+
+
+def _policy(check: ExplorationCheck) -> list[Finding]:
+    policy = check.policy
+    if policy is None:
+        return []
+    if not len(policy.shuffled):
+        return [Finding("note", "policy", "too short to test whether actions follow observations")]
+    if math.isnan(policy.p_value):
+        untold = "past actions tell the next ones entirely; whether they look cannot be tested"
+        return [Finding("note", "policy", untold)]
+    looking = [channel for channel in check.channels if _looks(channel)]
+    if policy.p_value >= SIGNIFICANT or not looking:
+        calm = f"no sign that actions follow past observations (p = {policy.p_value:.3f})"
+        return [Finding("ok", "policy", calm)]
+    told = " and ".join(
+        f"{100 * channel.explained:.0f} % of '{channel.name}'" for channel in looking
+    )
+    seen = (
+        f"actions follow past observations (p = {policy.p_value:.3f}; these explain {told} beyond"
+        " past actions)"
+    )
+    if check.weighting is not None:
+        return [Finding("note", "policy", f"{seen}; {check.weighting.describe()}")]
+    return [
+        Finding(
+            "warning",
+            "policy",
+            f"{seen}: a controller or a driver looked, or the action is itself measured on the"
+            " robot, and answers may be taken for causes; record commands that do not look, or give"
+            " the policy's probabilities (dataset.policy)",
+        )
+    ]
+
+
+def _states(check: ExplorationCheck) -> list[Finding]:
+    posed = check.conditioning
+    if posed is None:
+        return []
+    count, real = len(posed.reproduced), int((posed.reproduced > REPRODUCED).sum())
+    if real:
+        said = f"{real} of {count} directions of the state come out the same in both halves"
+        return [Finding("ok", "history", f"{said} of the data")]
+    return [
+        Finding(
+            "note",
+            "history",
+            f"none of {count} directions of the state comes out the same in both halves of the"
+            " data; longer recordings, or more varied ones, would tell states apart better",
+        )
+    ]
+
+
+def _with_unit(value: float, channel: ChannelCheck) -> str:
+    return f"{value:.3g} {channel.unit}".rstrip()

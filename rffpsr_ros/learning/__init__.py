@@ -1,1 +1,0 @@
-"""The paper in its own order: windows, features, stage one, stage two, refinement."""

@@ -1,1 +1,0 @@
-"""Whether recordings can teach a model: the theory's conditions as numbers and tests."""

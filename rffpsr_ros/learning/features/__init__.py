@@ -1,1 +1,0 @@
-"""Features of histories, observations and actions, and their projections."""

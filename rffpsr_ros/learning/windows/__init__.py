@@ -1,1 +1,0 @@
-"""Recordings as windows of the past and the extended future, and passes over them."""

@@ -1,0 +1,1 @@
+"""Linear autoregression with inputs (ARX)."""

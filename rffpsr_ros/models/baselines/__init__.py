@@ -1,0 +1,1 @@
+"""Models that know nothing of the robot: the last observation, the mean."""

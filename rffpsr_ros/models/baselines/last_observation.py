@@ -1,0 +1,73 @@
+"""The baseline that forecasts no change: whatever was seen last stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.training_set import observation_mean, training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class LastObservationState(NamedTuple):
+    """What was seen last, (d_o,); the training mean before anything was seen."""
+
+    observation: Array
+
+
+class LastObservationModel(PredictiveModel[LastObservationState]):
+    """Forecast the last observation, per column, at every horizon."""
+
+    kind: ClassVar[str] = "last_observation"
+
+    def __init__(self, signature: Signature, record: TrainingRecord, mean: Array) -> None:
+        """Take the training ``mean`` (d_o,) to forecast before anything was seen."""
+        self.signature = signature
+        self.record = record
+        self.mean = mean
+
+    def initial_state(self) -> LastObservationState:
+        """Return the training mean as what was seen last."""
+        return LastObservationState(self.mean)
+
+    def update(
+        self, state: LastObservationState, action: Array, observation: Array
+    ) -> LastObservationState:
+        """Return the observation as the state; a missing entry keeps its last value."""
+        return LastObservationState(np.where(np.isnan(observation), state.observation, observation))
+
+    def predict(self, state: LastObservationState, actions: Array) -> Array:
+        """Return the last observation H times, (H, d_o) or (B, H, d_o)."""
+        last = state.observation[..., None, :]
+        batch = np.broadcast_shapes(last.shape[:-2], actions.shape[:-2])
+        return np.broadcast_to(last, (*batch, actions.shape[-2], last.shape[-1])).copy()
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return the training mean."""
+        return {}, {"mean": self.mean}
+
+    @classmethod
+    def from_arrays(
+        cls,
+        signature: Signature,
+        record: TrainingRecord,
+        header: dict[str, Any],
+        arrays: dict[str, Array],
+    ) -> LastObservationModel:
+        """Rebuild a model from what `to_arrays` returned."""
+        return cls(signature, record, arrays["mean"])
+
+
+class LastObservation:
+    """Learner of `LastObservationModel`; it has no options."""
+
+    def fit(
+        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> LastObservationModel:
+        """Return the baseline for trajectories like ``train``."""
+        signature = training_signature(train, validation)
+        return LastObservationModel(signature, TrainingRecord(), observation_mean(train))

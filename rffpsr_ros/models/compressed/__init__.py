@@ -1,0 +1,1 @@
+"""A model of many observations through a few principal components."""

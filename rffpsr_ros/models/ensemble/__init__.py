@@ -1,0 +1,1 @@
+"""Several models of one system, whose forecasts are added up with weights."""

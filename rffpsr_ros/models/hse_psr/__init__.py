@@ -1,0 +1,1 @@
+"""HSE-PSR: the predictive state representation by Gram matrices."""

@@ -1,0 +1,69 @@
+"""HSE-PSR: the predictive state representation by Gram matrices that RFF-PSR approximates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.models.option_checks import require
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.rff_psr.options import Refinement, RFFPSROptions
+from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted
+from rffpsr_ros.psr.gram_features import fit_gram_features
+from rffpsr_ros.recipe.learner import RFFPSR
+
+
+@dataclass(frozen=True)
+class HSEPSROptions(RFFPSROptions):
+    """Options of `HSEPSR`: those of `RFFPSR` with the model's own values, and the memory.
+
+    Attributes
+    ----------
+    memory
+        GB that learning may take; more windows than fit are refused.
+    """
+
+    features: int = 1  # no random frequencies: the kernel itself
+    rank: int = 30
+    tolerance: float = 1e-3
+    refinement: Refinement = "none"
+    base_past: int = 0
+    direct_past: int = 0
+    direct_features: int = 0
+    state_rank: int = 20
+    memory: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check every option."""
+        super().__post_init__()
+        require("memory", self.memory, lambda v: v > 0, "greater than 0")
+
+
+class HSEPSRModel(RFFPSRModel):
+    """An RFF-PSR whose features are the kernel's own."""
+
+    kind: ClassVar[str] = "hse_psr"
+
+
+class HSEPSR(RFFPSR):
+    """Learner of `HSEPSRModel`: two-stage regression and kernel Bayes' rule by Gram matrices.
+
+    Memory grows with the square of the number of windows, time with its cube. By default neither
+    refined nor helped by a base; both can be had, as in `RFFPSR`.
+    """
+
+    model_class: ClassVar[type[RFFPSRModel]] = HSEPSRModel
+    options_class: ClassVar[type[RFFPSROptions]] = HSEPSROptions
+
+    def __init__(self, **options: Any) -> None:
+        """Check the options, those of `HSEPSROptions`."""
+        super().__init__(**options)
+
+    def _fit_features(
+        self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
+    ) -> Fitted:
+        assert isinstance(self.options, HSEPSROptions)
+        return fit_gram_features(source, options, generator, 1e9 * self.options.memory)

@@ -1,0 +1,1 @@
+"""An input-output hidden Markov model in predictive form."""

@@ -1,0 +1,190 @@
+"""A discrete system from the two stages: indicator features, exact conditioning.
+
+The instance "IO-HMM" of the paper's appendix. With indicators, C_oo given state and action is the
+diagonal matrix of the observation's probabilities: conditioning on a symbol picks its slice of the
+extended state, conditioning on a set of symbols adds their slices, and a missing observation is the
+set of all, which is exact marginalisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.passes import FeaturePasses, Held
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.data.windows import Windows, window_chunks
+from rffpsr_ros.models.io_hmm.symbols import Histories, SymbolFeatures, SymbolMaps, ending_codes
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.packing import symmetric_half
+from rffpsr_ros.psr.stage_one import JointOperators
+from rffpsr_ros.psr.stage_two import StageOneMaps, project_states, stage_two_nested
+from rffpsr_ros.psr.two_stage import stage_one
+
+OFTEN = 20
+"""Occurrences from which an ending of the history is a class of its own."""
+
+MOST_HISTORIES = 400
+
+LEAST = 1e-9
+"""Total probability below which what was seen counts as impossible."""
+
+FARTHEST = 20.0
+"""Beliefs that leave the training beliefs' size this many times behind are lost."""
+
+
+class DiscreteSystem(NamedTuple):
+    """The contracted map P_t = W Q_t for p state features, A actions and S symbols."""
+
+    probability: Array  # (p, A, S): chances of the symbols
+    extended: Array  # (p, A, S, p): next belief times the chance of the symbol
+    start: Array  # (p,)
+    size: Array  # (): root mean square of the training beliefs
+
+    @property
+    def total(self) -> Array:
+        """Return the functional (p,) that is 1 for a belief: the sum of chances."""
+        return np.asarray(self.probability.sum(2).mean(1))
+
+
+@dataclass(frozen=True)
+class DiscreteOptions:
+    """Sizes of windows and regularisation; see `IOHMM` for their meaning to a user."""
+
+    past: int
+    future: int
+    ridge: float = 1e-9
+    regularisation: float = 1e-6
+
+
+def learn_discrete_systems(
+    runs: Sequence[Run], symbols: int, actions: int, options: DiscreteOptions, ranks: Sequence[int]
+) -> list[DiscreteSystem]:
+    """Return the systems of each rank, or the largest possible, found in runs of codes."""
+    maps, histories = indicator_stage_one(runs, symbols, actions, options)
+    projection = project_states(maps, histories, max(ranks), 1e-9, np.random.default_rng(0))
+    possible = sorted({min(rank, projection.shape[1]) for rank in ranks})
+    learned = stage_two_nested(maps, histories, projection, options.ridge, possible)
+    systems = []
+    for two in learned:
+        extended, immediate = two.weights
+        rank, future = two.projection.shape[1], symbols**options.future
+        state = two.projection.reshape(future, -1, rank)
+        by_symbol = extended.reshape(symbols, future, actions, -1, rank)
+        systems.append(
+            DiscreteSystem(
+                immediate.reshape(symbols, actions, rank).transpose(2, 1, 0),
+                np.einsum("sbi,osabp->paoi", state, by_symbol, optimize=True),
+                two.mean,
+                np.sqrt(np.trace(two.second)),
+            )
+        )
+    return [
+        system._replace(start=system.start / (system.start @ system.total)) for system in systems
+    ]
+
+
+def indicator_stage_one(
+    runs: Sequence[Run], symbols: int, actions: int, options: DiscreteOptions
+) -> tuple[StageOneMaps, Held[SymbolFeatures]]:
+    """Return stage one as functions of the history's class, and the classes with their counts.
+
+    What stage one says depends on the class alone: stage two passes over the classes.
+    """
+    source = WindowSource.of_runs(runs, options.past, options.future)
+    classes = SymbolMaps(_frequent(runs, symbols, actions, options))
+    passes = FeaturePasses(source, classes.__call__, source.sample(1, np.random.default_rng(0)))
+    maps = stage_one(passes, CountingStageOne, options.ridge, options.regularisation)
+    counts = np.zeros(classes.histories.size)
+    for chunk in window_chunks(runs, options.past, options.future):
+        counts += np.bincount(_classes(classes.histories, chunk), minlength=len(counts))
+    (kept,) = np.nonzero(counts)
+    some = classes(Windows(*(part[:1] for part in chunk)))
+    features = some._replace(history=np.eye(len(counts))[kept], weights=counts[kept])
+    return maps, Held([features])
+
+
+def _classes(histories: Histories, windows: Windows) -> Array:
+    return histories.classes(windows.past_observations[:, :, 0], windows.past_actions[:, :, 0])
+
+
+def _frequent(
+    runs: Sequence[Run], symbols: int, actions: int, options: DiscreteOptions
+) -> Histories:
+    """Return the endings of histories that occur often, the more frequent first where too many."""
+    codes: list[list[Array]] = [[] for _ in range(options.past)]
+    for chunk in window_chunks(runs, options.past, options.future):
+        ends = ending_codes(
+            chunk.past_observations[:, :, 0], chunk.past_actions[:, :, 0], symbols, actions
+        )
+        for here, of_length in zip(codes, ends, strict=True):
+            here.append(of_length)
+    known, room = [], MOST_HISTORIES
+    for endings in codes:
+        distinct, counts = np.unique(np.concatenate(endings), return_counts=True)
+        frequent = np.argsort(-counts, kind="stable")[: min(room, int(np.sum(counts >= OFTEN)))]
+        known.append(np.sort(distinct[frequent]))
+        room -= len(frequent)
+    return Histories(tuple(known), symbols, actions)
+
+
+def chances(system: DiscreteSystem, belief: Array, action: Array) -> Array:
+    """Return the probabilities (N, S) of the next symbol, for beliefs (N, p) and actions (N,)."""
+    raw = np.einsum("np,pns->ns", belief, system.probability[:, action])
+    raw = np.maximum(raw, 0.0)
+    total = raw.sum(1, keepdims=True)
+    return np.asarray(np.where(total > LEAST, raw / np.maximum(total, LEAST), 1 / raw.shape[1]))
+
+
+def discrete_step(system: DiscreteSystem, belief: Array, action: Array, symbols: Array) -> Array:
+    """Return the beliefs (N, p) after actions (N,) and one of the symbols marked (N, S) was seen.
+
+    A belief for which that was impossible, or which left what training showed, begins anew.
+    """
+    by_symbol = np.einsum("np,pnsi->nsi", belief, system.extended[:, action])
+    following = np.einsum("nsi,ns->ni", by_symbol, symbols)
+    total = following @ system.total
+    possible = total > LEAST
+    following = following / np.where(possible, total, 1.0)[:, None]
+    near = np.sqrt((following**2).sum(1)) < FARTHEST * system.size
+    return np.asarray(np.where((possible & near)[:, None], following, system.start))
+
+
+class CountingStageOne:
+    """What `JointStageOne` learns from indicators, without multiplying all their zeros.
+
+    The joint table P(o, a | h) and the table P(a | h) of the paper's appendix "IO-HMM".
+    """
+
+    def __init__(self, history: int, actions: int, outputs: int) -> None:
+        """Prepare an empty table for feature sizes."""
+        self._counts = np.zeros((history, outputs, actions))
+
+    def add(
+        self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
+    ) -> None:
+        """Add N windows."""
+        cells = [rows.argmax(1) for rows in (history, outputs, actions)]
+        number = np.ravel_multi_index(cells, self._counts.shape)
+        counted = np.bincount(number, weights, minlength=self._counts.size)
+        self._counts += counted.reshape(self._counts.shape)
+
+    def merge(self, other: CountingStageOne) -> None:
+        """Add the counts of other windows."""
+        self._counts += other._counts
+
+    def solve(self, ridge: float, regularisation: float) -> JointOperators:
+        """Return the fitted joint S1."""
+        histories, _, actions = self._counts.shape
+        joint = self._counts / self._counts.sum()
+        by_history = joint.sum((1, 2)) + ridge
+        chances = joint / by_history[:, None, None]
+        rows, columns = symmetric_half(actions)
+        action_action = np.zeros((len(rows), histories))
+        action_action[rows == columns] = chances.sum(1).T
+        output_action = chances.reshape(histories, -1).T
+        return JointOperators(output_action, action_action, actions, regularisation, "squared")

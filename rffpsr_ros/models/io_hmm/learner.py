@@ -1,0 +1,184 @@
+"""`IOHMM`: learns a model of discrete observations and actions by two-stage regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.folds import hold_out
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.windows import count_windows
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.io_hmm.discrete_system import (
+    DiscreteOptions,
+    DiscreteSystem,
+    chances,
+    discrete_step,
+    learn_discrete_systems,
+)
+from rffpsr_ros.models.io_hmm.model import IOHMMModel
+from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
+from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+MOST_SYMBOLS = 64
+"""More distinct rows than these are taken for a continuous channel."""
+
+MOST_CELLS = 20_000
+"""Joint values of extended observations and actions, at the most: longer futures are not tried."""
+
+MOST_PAST = 4
+"""Longer histories are not tried: classes are endings that occur often, and these are short."""
+
+SEGMENT = 250
+"""Ticks of held-out data that are filtered side by side, and of them the first fifth unjudged."""
+
+Progress = Callable[[str, float], None]
+
+
+class _Candidate(NamedTuple):
+    score: float
+    options: DiscreteOptions
+    rank: int
+
+
+class IOHMM:
+    """Learner of `IOHMMModel`.
+
+    Parameters
+    ----------
+    past
+        Ticks of history in stage one, at most; fewer where that predicts better.
+    future
+        Ticks of future that the belief has to predict, at most; fewer where that predicts better
+        or where tables of longer ones would be too large.
+    state_rank
+        Cap on the belief's size, which is chosen.
+
+    Notes
+    -----
+    Choices are made by the squared error of one-step probabilities on the validation trajectories,
+    else on training trajectories held out; the chosen model is then learned from all of them.
+    """
+
+    def __init__(self, past: int = 3, future: int = 2, state_rank: int = 20) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If one of them is not a whole number of at least 1.
+        """
+        for name, value in (("past", past), ("future", future), ("state_rank", state_rank)):
+            check_type(name, value, int)
+            require(name, value, lambda v: v >= 1, "at least 1")
+        self.past, self.future, self.state_rank = past, future, state_rank
+
+    def fit(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Progress | None = None,
+    ) -> IOHMMModel:
+        """Return the model learned from ``train``; ``validation`` steers choices only.
+
+        Raises
+        ------
+        InputError
+            If trajectories do not fit together, a column is constant, observations or actions are
+            not discrete, or there are too few windows.
+        """
+        signature = training_signature(train, validation)
+        check_survey(survey(train, 1, 1), train[0], 1, 1, 2)
+        symbols = _codebook("observation", [t.observations for t in train])
+        choices = _codebook("action", [t.actions for t in train])
+
+        def codes(trajectories: Sequence[Trajectory]) -> list[Run]:
+            return [
+                Run(symbols.encode(t.observations), choices.encode(t.actions)) for t in trajectories
+            ]
+
+        learn_from, judge_by = train, validation
+        if not judge_by:
+            learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))
+        sizes = len(symbols.rows), len(choices.rows)
+        with one_blas_thread():
+            chosen = self._choose(codes(learn_from), codes(judge_by), sizes, progress)
+            (system,) = learn_discrete_systems(codes(train), *sizes, chosen.options, [chosen.rank])
+        options = {
+            "past": chosen.options.past,
+            "future": chosen.options.future,
+            "state_rank": len(system.start),
+        }
+        record = TrainingRecord(options, {"validation_brier": chosen.score})
+        return IOHMMModel(signature, record, system, symbols, choices)
+
+    def _choose(
+        self,
+        runs: Sequence[Run],
+        held_out: Sequence[Run],
+        sizes: tuple[int, int],
+        progress: Progress | None,
+    ) -> _Candidate:
+        """Return the best history length, future length and rank."""
+        possible = [
+            DiscreteOptions(past, future)
+            for future in range(1, self.future + 1)
+            for past in range(1, min(self.past, MOST_PAST) + 1)
+            if (past, future) == (1, 1)
+            or (
+                (sizes[0] * sizes[1]) ** (future + 1) <= MOST_CELLS
+                and (sizes[0] * sizes[1]) ** past < 2**62
+                and any(count_windows(len(run.actions), past, future) for run in runs)
+            )
+        ]
+        tried: list[_Candidate] = []
+        for number, options in enumerate(possible):
+            ranks = range(1, self.state_rank + 1)
+            for system in learn_discrete_systems(runs, *sizes, options, ranks):
+                score = _score(system, held_out)
+                tried.append(_Candidate(score, options, len(system.start)))
+            if progress is not None:
+                progress("two-stage regression", (number + 1) / len(possible))
+        return min(tried, key=lambda candidate: candidate.score)
+
+
+def _codebook(what: str, columns: Sequence[np.ndarray]) -> Codebook:
+    book = Codebook.of(columns)
+    if len(book.rows) > MOST_SYMBOLS:
+        raise InputError(
+            f"the {what}s take {len(book.rows)} distinct values and an IO-HMM knows at most"
+            f" {MOST_SYMBOLS}; leave continuous fields out, or learn another kind of model"
+        )
+    return book
+
+
+def _score(system: DiscreteSystem, runs: Sequence[Run]) -> float:
+    """Return the mean squared error of one-step probabilities of the symbols (Brier score)."""
+    length = min(SEGMENT, *(len(run.actions) for run in runs))
+    observed, acted = (
+        np.concatenate(
+            [codes[: len(codes) // length * length, 0].reshape(-1, length) for codes in column]
+        )
+        for column in zip(*runs, strict=True)
+    )
+    belief = np.repeat(system.start[None], len(acted), axis=0)
+    errors = []
+    for t in range(length):
+        action, missing = acted[:, t].astype(int), np.isnan(observed[:, t])
+        seen = indicators(
+            np.where(missing, 0, observed[:, t]).astype(int), system.probability.shape[2]
+        )
+        if t >= length // 5:
+            squared = ((chances(system, belief, action) - seen) ** 2).sum(1)
+            errors.append(squared[~missing])
+        seen[missing] = 1.0
+        belief = discrete_step(system, belief, action, seen)
+    together = np.concatenate(errors)
+    return float(together.mean()) if len(together) else float("inf")

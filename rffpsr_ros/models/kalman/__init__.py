@@ -1,0 +1,1 @@
+"""A linear model with inputs: a Kalman filter, by two-stage regression."""

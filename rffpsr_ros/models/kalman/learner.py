@@ -1,0 +1,213 @@
+"""`Kalman`: learns a linear model with inputs by two-stage regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.folds import hold_out
+from rffpsr_ros.data.scaling import Run, standardise
+from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.windows import count_windows
+from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.kalman.linear_system import (
+    LinearState,
+    LinearSystem,
+    forecast_means,
+    kalman_step,
+    settled_means,
+)
+from rffpsr_ros.models.kalman.model import KalmanModel
+from rffpsr_ros.models.kalman.subspace import SubspaceOptions, learn_linear_systems
+from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.scores import group_errors, robust_score
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+RIDGES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
+"""What the ridge is chosen from: the less noise in a recording, the smaller the best one."""
+
+LARGEST_ORDER = 20
+
+JUDGED_TICKS = 10_000
+"""Held-out ticks that candidates are judged by, about."""
+
+SIMPLER_UP_TO = 1.002
+"""The lowest order is chosen whose score is at most this much worse than the best one's."""
+
+Progress = Callable[[str, float], None]
+
+
+class _Candidate(NamedTuple):
+    score: float
+    options: SubspaceOptions
+    order: int
+
+
+class Kalman:
+    """Learner of `KalmanModel`.
+
+    Parameters
+    ----------
+    past
+        Ticks of history in stage one, at most; fewer where that predicts better.
+    future
+        Ticks of future that the state has to predict, and the horizon that choices look at.
+    order
+        Number of state variables; None chooses it, up to 20.
+    ridge
+        Penalty of both stages on means, in standard units; None chooses it.
+
+    Notes
+    -----
+    Choices are made by the error of forecasts on the validation trajectories, else on training
+    trajectories held out; the chosen model is then learned from all training trajectories.
+    """
+
+    def __init__(
+        self,
+        past: int = 20,
+        future: int = 10,
+        order: int | None = None,
+        ridge: float | None = None,
+    ) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If a number of ticks or the order is less than 1, or ``ridge`` is not positive.
+        """
+        check_type("past", past, int)
+        check_type("future", future, int)
+        check_type("order", order, int | None)
+        check_type("ridge", ridge, float | None)
+        for name, count in (("past", past), ("future", future), ("order", order)):
+            require(name, count, lambda v: v >= 1, "at least 1")
+        require("ridge", ridge, lambda v: v > 0, "greater than 0")
+        self.past, self.future, self.order, self.ridge = past, future, order, ridge
+
+    def fit(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Progress | None = None,
+    ) -> KalmanModel:
+        """Return the model learned from ``train``; ``validation`` steers choices only.
+
+        Raises
+        ------
+        InputError
+            If trajectories do not fit together, a column is constant, or there are too few
+            windows; each with one sentence that says what would be right.
+        """
+        signature = training_signature(train, validation)
+        found = survey(train, 1, self.future)
+        check_survey(found, train[0], 1, self.future, 2)
+        scalings = found.observations.scaling(), found.actions.scaling()
+        learn_from, judge_by = train, validation
+        if not judge_by:
+            learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))
+        with one_blas_thread():
+            held_out = _first_ticks(standardise(judge_by, *scalings))
+            chosen = self._choose(standardise(learn_from, *scalings), held_out, progress)
+            runs = standardise(train, *scalings)
+            (system,) = learn_linear_systems(runs, chosen.options, [chosen.order])
+            errors = _squared_errors(system, held_out, chosen.options)
+        by_horizon = np.nanmean(errors.squared, axis=0) * scalings[0].deviation ** 2
+        record = TrainingRecord(
+            {**vars(chosen.options), "order": chosen.order},
+            {"validation_mse": by_horizon.sum(1).tolist(), "score": chosen.score},
+        )
+        return KalmanModel(signature, record, system, *scalings)
+
+    def _choose(
+        self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress | None
+    ) -> _Candidate:
+        """Return the best of the ridges, then of the history lengths, then of the orders."""
+        columns = runs[0].observations.shape[1]
+        most = min(self.order or LARGEST_ORDER, self.future * columns)
+        pasts = _possible_pasts(runs, self.past, self.future)
+
+        orders = range(1, most + 1) if self.order is None else [self.order]
+
+        def judged(past: int, ridge: float) -> list[_Candidate]:
+            options = SubspaceOptions(past, self.future, ridge)
+            systems = learn_linear_systems(runs, options, orders)
+            return [
+                _Candidate(_score(system, held_out, options), options, len(system.start))
+                for system in systems
+            ]
+
+        def best(candidates: list[_Candidate], done: float) -> _Candidate:
+            if progress is not None:
+                progress("two-stage regression", done)
+            return min(candidates, key=lambda candidate: candidate.score)
+
+        ridges = RIDGES if self.ridge is None else (self.ridge,)
+        tried = [c for ridge in ridges for c in judged(pasts[0], ridge)]
+        ridge = best(tried, 0.5).options.ridge
+        tried += [c for past in pasts[1:] for c in judged(past, ridge)]
+        now = best(tried, 1.0)
+        alike = [c for c in tried if c.options == now.options]
+        return next(c for c in alike if c.score <= SIMPLER_UP_TO * now.score)
+
+
+def _first_ticks(runs: Sequence[Run]) -> list[Run]:
+    """Return what candidates are judged by: no more says much more, and all are filtered."""
+    share = max(JUDGED_TICKS // len(runs), 100)
+    return [Run(run.observations[:share], run.actions[:share]) for run in runs]
+
+
+class _Errors(NamedTuple):
+    squared: Array  # (B, H, d_o)
+    group: Array  # (B,), the run that an origin belongs to
+
+
+def _squared_errors(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> _Errors:
+    """Return the errors of forecasts from every tick of the runs after they have settled."""
+    squared, group = [], []
+    horizon = min(options.future, *(len(run.actions) for run in runs))
+    settling = min(options.past, *((len(run.actions) - horizon) // 2 for run in runs))
+    with np.errstate(over="ignore", invalid="ignore"):
+        settled = _filtered(system, runs, settling).mean
+        for number, (run, mean) in enumerate(zip(runs, settled, strict=True)):
+            observations, actions = run.observations[settling:], run.actions[settling:]
+            means = settled_means(system, mean, observations, actions)
+            origins = np.arange(len(actions) - horizon + 1)
+            ticks = origins[:, None] + np.arange(horizon)
+            forecast = forecast_means(system, means[origins], actions[ticks])
+            squared.append((forecast - observations[ticks]) ** 2)
+            group.append(np.full(len(origins), number))
+    return _Errors(np.concatenate(squared), np.concatenate(group))
+
+
+def _filtered(system: LinearSystem, runs: Sequence[Run], ticks: int) -> LinearState:
+    """Return what the exact filter knows after the first ticks of each run, as a batch."""
+    count = len(runs)
+    state = LinearState(
+        np.repeat(system.start[None], count, 0), np.repeat(system.start_covariance[None], count, 0)
+    )
+    for t in range(ticks):
+        actions, observations = zip(*((r.actions[t], r.observations[t]) for r in runs), strict=True)
+        state = kalman_step(system, state, np.stack(actions), np.stack(observations))
+    return state
+
+
+def _score(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> float:
+    return robust_score(group_errors(*_squared_errors(system, runs, options)))
+
+
+def _possible_pasts(runs: Sequence[Run], past: int, future: int) -> list[int]:
+    """Return ``past`` and its halves, as far as there are windows enough to tell weights."""
+    columns = runs[0].observations.shape[1] + runs[0].actions.shape[1]
+    halves = [past >> k for k in range(past.bit_length())]
+
+    def windows(length: int) -> int:
+        return sum(count_windows(len(run.actions), length, future) for run in runs)
+
+    return [p for p in halves if windows(p) >= 2 * p * columns] or halves[-1:]

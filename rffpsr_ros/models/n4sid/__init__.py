@@ -1,0 +1,1 @@
+"""N4SID: a linear state space model by subspace identification."""

@@ -1,0 +1,179 @@
+"""N4SID: a linear state space model by subspace identification, its order chosen on unseen data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.folds import Fold, folds
+from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.kalman.forecast_errors import forecast_errors, stretches
+from rffpsr_ros.models.kalman.linear_system import LinearSystem
+from rffpsr_ros.models.kalman.model import KalmanModel
+from rffpsr_ros.models.n4sid.oblique_projection import (
+    Way,
+    is_stable,
+    is_stable_filter,
+    oblique_projection,
+    system_of_order,
+    window_factor,
+)
+from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.scores import robust_score
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+RIDGES = (0.0, 1e-6, 1e-4, 1e-2)
+"""What the ridge is chosen from; 0 is the classical algorithm."""
+
+ORDERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
+"""What the order is chosen from, as far as the data show so many states."""
+
+WAYS: tuple[Way, ...] = ("shift", "states")
+
+_UNSTABLE = 1.05
+"""A system that runs away when left alone must forecast better than one that does not by this."""
+
+_FOLDS = 5
+
+
+class Choice(NamedTuple):
+    """What is chosen on held-out data."""
+
+    order: int
+    ridge: float
+    way: Way
+
+    def __str__(self) -> str:
+        return f"order {self.order}, ridge {self.ridge:g}, by {self.way}"
+
+
+class N4SID:
+    """Learner of a `KalmanModel` by subspace identification with feedthrough.
+
+    Parameters
+    ----------
+    past, future
+        Ticks of past and future in a window (the block rows of the classical Hankel matrices).
+    order
+        Number of states; None chooses it.
+
+    Order, ridge and the way from state to matrices are chosen by the error of forecasts on
+    validation trajectories, else on training trajectories held out in turn.
+    """
+
+    def __init__(self, past: int = 10, future: int = 10, order: int | None = None) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If one of them is less than 1, or ``future`` less than 2.
+        """
+        check_type("past", past, int)
+        check_type("future", future, int)
+        check_type("order", order, int | None)
+        require("past", past, lambda v: v >= 1, "at least 1")
+        require("future", future, lambda v: v >= 2, "at least 2")
+        require("order", order, lambda v: v >= 1, "at least 1")
+        self.past = past
+        self.future = future
+        self.order = order
+
+    def fit(
+        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> KalmanModel:
+        """Return the model learned from ``train``; ``validation`` only helps to choose.
+
+        Raises
+        ------
+        InputError
+            If no stretch of the recordings is long enough, or the order wanted cannot be had.
+        """
+        signature = training_signature(train, validation)
+        scalings = (
+            forgiving_scaling([trajectory.observations for trajectory in train]),
+            forgiving_scaling([trajectory.actions for trajectory in train]),
+        )
+        parts = [Fold(list(train), list(validation))] if validation else self._folds(train)
+        with one_blas_thread():
+            scores = self._scores(parts, scalings)
+            candidates = self._candidates(standardise(train, *scalings))
+        usable = {
+            choice: score * (1 if is_stable(candidates[choice]) else _UNSTABLE)
+            for choice, score in scores.items()
+            if choice in candidates
+        }
+        if not usable:
+            raise InputError(self._nothing_found(train))
+        choice = min(usable, key=usable.__getitem__)
+        record = TrainingRecord(
+            options={"past": self.past, "future": self.future, **choice._asdict()},
+            metrics={"held_out_scores": {str(one): score for one, score in scores.items()}},
+        )
+        return KalmanModel(signature, record, candidates[choice], *scalings)
+
+    def _folds(self, train: Sequence[Trajectory]) -> list[Fold]:
+        """Return folds of the recordings; too short to be cut, they are judged by themselves."""
+        try:
+            return folds(train, _FOLDS, 2 * (self.past + self.future))
+        except InputError:
+            return [Fold(list(train), list(train))]
+
+    def _scores(
+        self, parts: Sequence[Fold], scalings: tuple[Scaling, Scaling]
+    ) -> dict[Choice, float]:
+        """Return the score of each choice that every fold can have."""
+        errors: list[dict[Choice, Array]] = []
+        for part in parts:
+            judged = stretches(standardise(part.held_out, *scalings))
+            errors.append(
+                {
+                    choice: forecast_errors(system, judged, self.future, self.past)
+                    for choice, system in self._candidates(
+                        standardise(part.train, *scalings)
+                    ).items()
+                }
+            )
+        common = set.intersection(*(set(of_fold) for of_fold in errors))
+        return {
+            choice: robust_score(np.concatenate([of_fold[choice] for of_fold in errors]))
+            for choice in sorted(common)
+        }
+
+    def _candidates(self, runs: Sequence[Run]) -> dict[Choice, LinearSystem]:
+        """Return the systems of every choice whose filters are stable."""
+        factor = window_factor(runs, self.past, self.future)
+        if factor.windows == 0:
+            return {}
+        found = {}
+        for ridge in RIDGES:
+            subspace = oblique_projection(factor, ridge)
+            for order in ORDERS if self.order is None else (self.order,):
+                for way in WAYS if order <= subspace.largest_order else ():
+                    system = system_of_order(subspace, order, way)
+                    if is_stable_filter(system):
+                        found[Choice(order, ridge, way)] = system
+        return found
+
+    def _nothing_found(self, train: Sequence[Trajectory]) -> str:
+        ticks = self.past + self.future
+        runs = [Run(trajectory.observations, trajectory.actions) for trajectory in train]
+        if window_factor(runs, self.past, self.future).windows == 0:
+            return (
+                f"no stretch of the recordings has {ticks} ticks without a missing observation;"
+                f" N4SID with past={self.past} and future={self.future} needs at least one"
+            )
+        if self.order is None:
+            return (
+                f"no order from {ORDERS[0]} to {ORDERS[-1]} gave a stable filter on every part of"
+                f" the recordings; record longer or with fewer gaps: windows of {ticks} ticks count"
+                " only where nothing is missing"
+            )
+        return f"no stable filter of order {self.order} was found; leave the order to the data"

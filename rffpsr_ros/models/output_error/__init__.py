@@ -1,0 +1,1 @@
+"""A recurrence on a short window, learned to simulate."""

@@ -1,0 +1,85 @@
+"""A recurrence that predicts an observation from the last few ticks, and free runs of it.
+
+    o_t = o_{t-1} + W [1, w, z(w)],   w = [last m (o, a), a_t]
+
+The predictor without its state, in the form in which it can run freely for thousands of ticks: each
+prediction takes the place of the observation, and is held within bounds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.saturation import Bounds
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.fourier_features import FeatureMap
+
+
+class Recurrence(NamedTuple):
+    """What stays the same while weights are learned; all values are in standard units."""
+
+    features: FeatureMap  # z
+    low: Array  # (d_w,): the window is held between these before z sees it
+    high: Array
+    bounds: Bounds  # of what is predicted
+
+
+class Free(NamedTuple):
+    """N stretches of L ticks that are run freely, and the m ticks before each of them."""
+
+    before: Array  # (N, m, d_o)
+    actions: Array  # (N, m + L, d_a)
+    target: Array  # (N, L, d_o); NaN where nothing was seen
+
+
+class Point(NamedTuple):
+    """A step of N free runs: the window's inputs, and what a gradient needs of them."""
+
+    inputs: Array  # [1, w, z(w)] (N, P)
+    raw: Array  # what the pullback of z needs
+    limited: Array  # (N, d_w): where z does not see the window move
+
+
+def input_size(recurrence: Recurrence) -> int:
+    """Return P, the number of inputs [1, w, z(w)]."""
+    return 1 + len(recurrence.low) + recurrence.features.size
+
+
+def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> Point:
+    """Return the inputs (N, P), given the last m observations and m + 1 actions of N ticks."""
+    count = len(observations)
+    window = np.concatenate([observations.reshape(count, -1), actions.reshape(count, -1)], axis=1)
+    seen = np.minimum(np.maximum(window, recurrence.low), recurrence.high)
+    features, raw = recurrence.features.with_pullback(seen)
+    inputs = np.concatenate([np.ones((count, 1)), window, features], axis=1)
+    return Point(inputs, raw, np.asarray(seen != window))
+
+
+def run_freely(recurrence: Recurrence, weights: Array, before: Array, actions: Array) -> Array:
+    """Return free runs (N, L, d_o) of weights (P, d_o) from m ticks, given m + L actions."""
+    past = before.shape[1]
+    ticks = actions.shape[1] - past
+    observations = np.concatenate([before, np.empty((len(before), ticks, before.shape[2]))], axis=1)
+    for t in range(ticks):
+        last = observations[:, t : t + past]
+        point = inputs_of(recurrence, last, actions[:, t : t + past + 1])
+        observations[:, past + t] = recurrence.bounds(last[:, -1] + point.inputs @ weights)
+    return observations[:, past:]
+
+
+def window_jacobian(recurrence: Recurrence, weights: Array, point: Point, columns: int) -> Array:
+    """Return the derivative (N, d_o, m d_o) of predictions by the observations before them.
+
+    ``columns`` is m d_o, of which the last d_o belong to the newest tick.
+    """
+    count, observed = len(point.inputs), weights.shape[1]
+    linear, nonlinear = np.split(weights[1:], [len(recurrence.low)])
+    jacobian = np.tile(linear[:columns].T, (count, 1, 1))
+    for i in range(observed):
+        at_features = np.tile(nonlinear[:, i], (count, 1))
+        at_window = recurrence.features.pullback(point.raw, at_features)
+        jacobian[:, i] += np.where(point.limited, 0.0, at_window)[:, :columns]
+    jacobian[:, :, columns - observed :] += np.eye(observed)
+    return jacobian

@@ -1,0 +1,1 @@
+"""RFF-ARX: autoregression on random Fourier features of a window."""

@@ -1,0 +1,1 @@
+"""RFF-PSR: a predictive state representation with random Fourier features."""

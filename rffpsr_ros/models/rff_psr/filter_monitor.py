@@ -1,0 +1,127 @@
+"""Watching the belief: when it has collapsed, blown up, or stopped explaining what is seen.
+
+The filter's update is homogeneous in the state: an observation far outside what the features
+represent can send the state to zero, where it stays for ever. Nothing in the mathematics brings it
+back, so the model watches what training showed to be normal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+
+COLLAPSE = 0.2
+"""A belief shorter than this fraction of the median training belief has collapsed."""
+
+BLOW_UP = 4.0
+"""A belief longer than this multiple of the longest training belief has blown up."""
+
+SURPRISE_MEMORY = 0.9
+"""Weight of the past in the running mean of squared innovations."""
+
+SURPRISE = 10.0
+"""A running innovation larger than this multiple of training's largest is no longer normal."""
+
+
+class Events(NamedTuple):
+    """How often something out of the ordinary happened to a state; (...) integers each."""
+
+    missing: Array  # ticks with a missing observation
+    limited_observations: Array  # ticks with an observation outside what features represent
+    limited_actions: Array
+    collapses: Array  # beliefs rebuilt, by what was found
+    blow_ups: Array
+    surprises: Array
+
+    @classmethod
+    def none(cls) -> Events:
+        """Return the counts of an episode's start."""
+        return cls(*(np.zeros((), np.int64) for _ in cls._fields))
+
+    @property
+    def rebuilds(self) -> Array:
+        """Return how often the belief was rebuilt, for whatever reason."""
+        return np.asarray(self.collapses + self.blow_ups + self.surprises)
+
+
+class Guards(NamedTuple):
+    """What is normal: bounds on the belief's norm and on the running squared innovation.
+
+    Innovations are in units of the one-step error seen in training (d_o,), standardised.
+    """
+
+    shortest: float = 0.0
+    longest: float = float("inf")
+    surprise: float = float("inf")
+    innovation_scale: Array = np.ones(1)
+
+    def innovation(self, error: Array) -> Array:
+        """Return the mean squared innovation (...,) over what was seen (..., d_o); NaN if nothing.
+
+        Errors are those of one-step predictions, NaN where nothing was seen.
+        """
+        squared = (error / self.innovation_scale) ** 2
+        seen = np.isfinite(squared)
+        count = seen.sum(-1)
+        total = np.where(seen, squared, 0.0).sum(-1)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def verdict(self, beliefs: Array, surprise: Array) -> Verdict:
+        """Return which of N beliefs are out of order, and why."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            norms = np.linalg.norm(beliefs.astype(np.float64), axis=1)
+        blown = ~(norms <= self.longest)
+        collapsed = norms < self.shortest
+        return Verdict(collapsed, blown, (surprise > self.surprise) & ~collapsed & ~blown)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the bounds for a model file's header; JSON has no infinity."""
+        bounds = {"shortest": self.shortest, "longest": self.longest, "surprise": self.surprise}
+        return {name: value if np.isfinite(value) else None for name, value in bounds.items()}
+
+    @classmethod
+    def from_json(cls, header: dict[str, Any], innovation_scale: Array) -> Guards:
+        """Rebuild guards from what `to_json` returned."""
+        bounds = {
+            name: float("inf") if value is None else float(value) for name, value in header.items()
+        }
+        return cls(**bounds, innovation_scale=innovation_scale)
+
+
+class Verdict(NamedTuple):
+    """Which beliefs (N,) are out of order."""
+
+    collapsed: Array
+    blown_up: Array
+    surprised: Array
+
+    @property
+    def any(self) -> Array:
+        """Return which beliefs are to be rebuilt."""
+        return np.asarray(self.collapsed | self.blown_up | self.surprised)
+
+
+def learn_guards(norms: Array, innovations: Sequence[Array], scale: Array) -> Guards:
+    """Return guards from belief norms (T,) and each run's squared innovations (T_n,)."""
+    usual = max((float(running_means(run).max(initial=1.0)) for run in innovations), default=1.0)
+    return Guards(
+        COLLAPSE * float(np.median(norms)),
+        BLOW_UP * float(norms.max()),
+        SURPRISE * max(usual, 1.0),
+        scale,
+    )
+
+
+def running_means(values: Array) -> Array:
+    """Return the exponentially weighted means of values (T,), starting at 1."""
+    means = np.empty(len(values))
+    mean = 1.0
+    for t, value in enumerate(values):
+        if np.isfinite(value):
+            mean = SURPRISE_MEMORY * mean + (1 - SURPRISE_MEMORY) * value
+        means[t] = mean
+    return means

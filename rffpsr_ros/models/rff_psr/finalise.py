@@ -1,0 +1,130 @@
+"""What is fitted once the weights are final: stand-ins, the way in from history, guards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.moments import Regression
+from rffpsr_ros.data.preparation import Prepared, Recordings
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.tick_windows import tick_windows
+from rffpsr_ros.data.windows import CHUNK
+from rffpsr_ros.models.rff_psr.filter_monitor import Guards, learn_guards
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.filter_step import Dynamics, filter_runs
+from rffpsr_ros.psr.fourier_features import Features
+from rffpsr_ros.psr.history import fit_history
+from rffpsr_ros.psr.predictor import Frame, Limits, Weights, predict_observation
+
+HISTORY_RIDGE = 1e-3
+
+
+class Followed(NamedTuple):
+    """Recordings as the finished weights see them, run by run."""
+
+    states: list[Array]  # (T, p), before each tick
+    actions: list[Array]  # phi^a (T, r_a)
+    observations: list[Array]  # phi^o (T, r_o)
+    errors: list[Array]  # one-step errors (T, d_o), standardised; NaN where not seen
+
+
+def follow(recordings: Recordings, frame: Frame, weights: Weights) -> Followed:
+    """Filter through recordings from the initial state."""
+    actions = [frame.action(run.actions) for run in recordings.filled]
+    observations = [frame.observation(run.observations) for run in recordings.filled]
+    dynamics = Dynamics(weights.covariance, weights.extended, weights.initial)
+    states = filter_runs(dynamics, frame.conditioning, actions, observations)
+    errors = []
+    for run, seen, state, action in zip(
+        recordings.filled, recordings.seen, states, actions, strict=True
+    ):
+        predicted = _predictions(run, frame, weights, state, action)
+        errors.append(np.where(seen, predicted - run.observations, np.nan))
+    return Followed(states, actions, observations, errors)
+
+
+def _predictions(run: Run, frame: Frame, weights: Weights, states: Array, action: Array) -> Array:
+    """Return the expected observations (T, d_o) of a run, some ticks at a time."""
+    parts = []
+    for start in range(0, len(states), CHUNK):
+        ticks = np.arange(start, min(start + CHUNK, len(states)))
+        windows = tick_windows(run, frame.past, ticks)
+        joined = khatri_rao(states[ticks], action[ticks])
+        seen, acted = windows.observations, windows.actions
+        parts.append(predict_observation(weights, frame, joined, seen, acted).value)
+    return np.concatenate(parts)
+
+
+def finish(
+    prepared: Prepared,
+    history: Features,
+    frame: Frame,
+    weights: Weights,
+    head: WindowHead | None,
+    options: RFFPSROptions,
+) -> Parts:
+    """Return the fitted parts around final weights."""
+    train = follow(prepared.train, frame, weights)
+    validation = follow(prepared.validation, frame, weights)
+    limits = Limits(*_standard_limits(prepared, options.margin))
+    return Parts(
+        prepared.observation_scaling,
+        prepared.action_scaling,
+        frame._replace(limits=limits),
+        weights,
+        _expected_features(train, prepared.train.seen, options.ridge),
+        fit_history(prepared.train.filled, train.states, history, options.past, HISTORY_RIDGE),
+        _guards(train, validation, options.past),
+        "prediction" if options.refinement == "rollout" else "features",
+        head,
+    )
+
+
+def _expected_features(followed: Followed, seen: Sequence[Array], ridge: float) -> Array:
+    """Return the weights (p r_a, r_o) of E[phi^o | q, a], on ticks that were seen whole."""
+    joint = followed.states[0].shape[1] * followed.actions[0].shape[1]
+    regression = Regression.zeros(followed.observations[0].shape[1], joint)
+    for states, actions, observations, whole in zip(*followed[:3], seen, strict=True):
+        complete = np.flatnonzero(whole.all(1))
+        for start in range(0, len(complete), CHUNK):
+            ticks = complete[start : start + CHUNK]
+            regression.add(khatri_rao(states[ticks], actions[ticks]), observations[ticks])
+    return regression.solve(ridge).T
+
+
+def _guards(train: Followed, validation: Followed, warm_up: int) -> Guards:
+    """Return what is normal, from how the finished filter follows all recordings."""
+    norms = np.concatenate(
+        [np.linalg.norm(states, axis=1) for states in [*train.states, *validation.states]]
+    )
+    held_out = np.concatenate([_settled(error, warm_up) for error in validation.errors])
+    scale = np.sqrt(np.nanmean(held_out**2, axis=0))
+    scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
+    innovations = [
+        np.nanmean((_settled(error, warm_up) / scale) ** 2, axis=1)
+        for error in [*train.errors, *validation.errors]
+    ]
+    return learn_guards(norms, innovations, scale)
+
+
+def _settled(errors: Array, warm_up: int) -> Array:
+    """Return a run's errors without its first ticks, unless they are all there is."""
+    return errors[warm_up:] if len(errors) > warm_up else errors
+
+
+def _standard_limits(prepared: Prepared, margin: float) -> tuple[Array, Array, Array, Array]:
+    observation, action = prepared.observation_scaling, prepared.action_scaling
+    low, high = observation.limits(margin)
+    least, most = action.limits(margin)
+    return (
+        observation.apply(low),
+        observation.apply(high),
+        action.apply(least),
+        action.apply(most),
+    )

@@ -1,0 +1,261 @@
+"""The way from prepared recordings to a fitted RFF-PSR, one step a function."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.preparation import Prepared, Recordings
+from rffpsr_ros.data.saturation import learned_bounds
+from rffpsr_ros.data.subsample import evenly_spread
+from rffpsr_ros.models.rff_psr.finalise import finish
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
+from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr.two_stage_fit import Groundwork
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.filter_step import Conditioning, Dynamics
+from rffpsr_ros.psr.initialisation import (
+    InitialPredictor,
+    Starts,
+    choose_ridges,
+    predictor_regression,
+)
+from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
+from rffpsr_ros.psr.refinement.rollout_refinement import (
+    Refined,
+    RefinementOptions,
+    judged_origins,
+    refine_rollout,
+    validation_score,
+)
+from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
+from rffpsr_ros.psr.system_map import contract
+
+SEGMENT = 100
+"""Ticks of a training segment that count, beyond the burn-in."""
+
+JUDGED_SEGMENTS = 64
+"""Segments that weights are judged by, at the most."""
+
+COLUMNS_PER_STRIDE = 10
+"""Of many columns each origin tells so much that fewer are enough: every n-th, for 10 n columns."""
+
+STATE_BLOW_UP = 1e3
+"""Before the training states' size is known, they are held within so many times |Q_0|."""
+
+GENTLE: Mapping[str, Any] = {"output_step": 0.5, "tries": 1}
+GENTLE_RATE = 0.3
+"""How refinement from the regularised start differs: where there is much noise, gentle steps
+find what generalises before they find the rest."""
+
+LATER_RATE = 0.3
+"""The second stage's learning rate, relative to the first one's."""
+
+
+class Effort(NamedTuple):
+    """How long refinement by rolling out goes on where it finds little."""
+
+    tries: int = RefinementOptions.tries
+    """One that finds nothing better is followed by a more careful one."""
+    rival: float = RefinementOptions.rival
+    """The score of another way; what stays far behind it is given up."""
+
+
+THOROUGH = Effort()
+
+
+class Learned(NamedTuple):
+    """Weights after refinement, and what to tell of how they came about."""
+
+    frame: Frame
+    weights: Weights
+    head: WindowHead | None
+    refinement: dict[str, Any]
+
+
+class Beginning(NamedTuple):
+    """Predictors by regression, from which refinement can start."""
+
+    frame: Frame
+    starts: Starts
+    generator: np.random.Generator
+    """As regression left it; whoever goes on takes a copy."""
+    notes: dict[str, Any]
+
+
+def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) -> Beginning:
+    """Return where refinement by rolling out starts; the paper's own is done here."""
+    progress("refinement", 0.0)
+    prepared, stages = groundwork.prepared, groundwork.stages
+    dynamics = contract(stages.features, stages.system)
+    longest = STATE_BLOW_UP * float(np.linalg.norm(dynamics.initial))
+    frame = Frame(
+        stages.features.observation,
+        stages.features.action,
+        None,
+        options.base_past,
+        options.direct_past if options.direct_features else 0,
+        Conditioning(options.regularisation, longest),
+        prepared.train.start(),
+    )
+    if options.forecast == "rollout":
+        # What a sensor can show is the same in all recordings: those held out tell of it too.
+        together = [*prepared.train.recorded, *prepared.validation.recorded]
+        frame = frame._replace(bounds=learned_bounds([run.observations for run in together]))
+    notes: dict[str, Any] = {}
+    if options.refinement == "window":
+        dynamics, notes = refine_as_in_the_paper(prepared, stages, frame, options, progress)
+    generator = copy.deepcopy(groundwork.generator)
+    starts = _starts(prepared, frame, dynamics, options, generator)
+    return Beginning(starts.best.frame, starts, generator, notes | starts.notes)
+
+
+def refine(
+    groundwork: Groundwork,
+    beginning: Beginning,
+    options: RFFPSROptions,
+    progress: Progress,
+    effort: Effort = THOROUGH,
+    workers: Workers = THIS_PROCESS,
+) -> Learned:
+    """Return the weights refined in the form that the options ask for.
+
+    The ``workers`` share the minibatches of refinement by rolling out.
+    """
+    prepared, stages, frame = groundwork.prepared, groundwork.stages, beginning.frame
+    weights, notes = beginning.starts.best.weights, beginning.notes
+    if options.refinement == "rollout":
+        generator = copy.deepcopy(beginning.generator)
+        refined = _refine_in_stages(
+            prepared, beginning.starts, options, generator, progress, effort, workers
+        )
+        weights, notes = refined.weights, refined.notes() | notes
+    if options.forecast != "window":
+        return Learned(frame, weights, None, notes)
+    futures = stages.features.future_action
+    # The head that gradient descent found is regressed anew on the final states, as the authors do.
+    head = regressed_head(prepared, stages, frame, weights, options)
+    return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
+
+
+def complete(
+    groundwork: Groundwork, learned: Learned, options: RFFPSROptions, progress: Progress
+) -> tuple[Parts, dict[str, Any]]:
+    """Return the fitted parts around the final weights, guards included, and metrics."""
+    progress("guards and metrics", 0.0)
+    prepared, history = groundwork.prepared, groundwork.stages.features.history
+    parts = finish(prepared, history, learned.frame, learned.weights, learned.head, options)
+    return parts, _metrics(prepared, learned, options)
+
+
+def _refine_in_stages(
+    prepared: Prepared,
+    starts: Starts,
+    options: RFFPSROptions,
+    generator: np.random.Generator,
+    progress: Progress,
+    effort: Effort,
+    workers: Workers,
+) -> Refined:
+    """Refine by rolling out; a horizon longer than ``future`` after that one, and more gently.
+
+    Rolled out far from where regression left it, a predictor mostly diverges, and the gradient
+    says nothing.
+    """
+    gentle = options.refine_from == "regularised"
+    begun = [starts.best] if gentle else [starts.light, starts.best]
+    reference = begun[0]
+    frame = reference.frame.astype(np.float32)
+    horizon = options.horizon or options.future
+    train = _segments(prepared.train, frame, options)
+    validation = _judged_segments(prepared.validation, frame, options)
+    stage = RefinementOptions(
+        min(horizon, options.future),
+        options.iterations,
+        options.learning_rate,
+        options.batch,
+        options.minibatches,
+        **effort._asdict(),
+        stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),
+    )
+    if gentle:
+        stage = replace(stage, **GENTLE, learning_rate=GENTLE_RATE * options.learning_rate)
+    refined = refine_rollout(begun, train, validation, stage, generator, progress, workers=workers)
+    if horizon <= options.future:
+        return refined
+    stage = replace(
+        stage,
+        horizon=horizon,
+        learning_rate=LATER_RATE * stage.learning_rate,
+        stride=max(stage.stride, horizon // 4),
+    )
+    later = [reference._replace(weights=refined.weights)]
+    return refine_rollout(later, train, validation, stage, generator, progress, reference, workers)
+
+
+def _starts(
+    prepared: Prepared,
+    frame: Frame,
+    dynamics: Dynamics,
+    options: RFFPSROptions,
+    generator: np.random.Generator,
+) -> Starts:
+    """Fit base, direct term and prediction weights around the learned dynamics."""
+    runs, seen = prepared.train.filled, prepared.train.seen
+    whiten = options.refinement == "rollout"
+    regression = predictor_regression(
+        runs, seen, frame, dynamics, options.direct_features, whiten, generator
+    )
+    # Scores need no double precision, and its cosines cost ten times as much.
+    frame = regression.frame.astype(np.float32)
+    judged = _judged_segments(prepared.validation, frame, options)
+    horizon = options.horizon or options.future
+
+    def score(predictor: InitialPredictor) -> float:
+        return validation_score(predictor.weights.astype(np.float32), frame, judged, horizon)
+
+    return choose_ridges(regression, score)
+
+
+def _segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
+    """Return recordings as segments for rolling out, with a ``frame`` in single precision."""
+    horizon = options.horizon or options.future
+    length = options.past + max(SEGMENT, 2 * horizon)
+    return cut_segments(part.filled, part.seen, frame, length, options.past, horizon, np.float32)
+
+
+def _judged_segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
+    """Return at most `JUDGED_SEGMENTS` segments, evenly spread, to judge weights by.
+
+    Judging costs as much as a gradient step; hours of recordings say no more than these.
+    """
+    segments = _segments(part, frame, options)
+    count = len(segments.observations)
+    if count <= JUDGED_SEGMENTS:
+        return segments
+    return segments.pick(np.array(evenly_spread(range(count), JUDGED_SEGMENTS)))
+
+
+def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> dict[str, Any]:
+    """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
+    horizon = options.horizon or options.future
+    metrics: dict[str, Any] = {"refinement": learned.refinement}
+    frame, weights = learned.frame.astype(np.float32), learned.weights.astype(np.float32)
+    for name, part in (("training", prepared.train), ("validation", prepared.validation)):
+        segments = _judged_segments(part, frame, options)
+        starts = judged_origins(segments, horizon, frame.past)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squared = rollout_errors(weights, frame, segments, starts, horizon)
+        errors = (
+            np.nanmean(squared.astype(float), axis=0) * prepared.observation_scaling.deviation**2
+        )
+        metrics[f"{name}_mse"] = errors.sum(1).tolist()
+        metrics[f"{name}_mse_by_observation"] = errors.tolist()
+    return metrics

@@ -1,0 +1,279 @@
+"""The fitted RFF-PSR: a belief that follows what happens, and forecasts from it."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.scaling import Scaling
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.rff_psr.filter_monitor import SURPRISE_MEMORY, Events
+from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead, in_order, pack, unpack
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
+
+if TYPE_CHECKING:
+    from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
+
+_EARLIER, _LATER, _NEWEST = np.s_[..., :-1, :], np.s_[..., 1:, :], np.s_[..., -1, :]
+_UNUSUAL = np.array([[i >> 2 & 1, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(8)])
+"""What is added to a state's events, by what compiled code says was unusual."""
+
+
+class RFFPSRState(NamedTuple):
+    """The belief, and the recent past in standard units; a leading batch axis is allowed."""
+
+    belief: Array  # q (p,)
+    past: Array  # (past, d_a + d_o), newest last; stand-ins where observations were missing
+    age: Any  # (), an array or a number: ticks since the episode's start
+    calm: Any  # (): ticks since the belief was last rebuilt
+    surprise: Any  # (): running mean of squared innovations; 1 is as in training
+    events: Array  # (6,) counts, see `RFFPSRModel.events`
+
+
+class RFFPSRModel(PredictiveModel[RFFPSRState]):
+    """A predictive state representation with random Fourier features, learned by `RFFPSR`.
+
+    Forecasts are rolled out: each predicted observation is taken for seen, so a forecast at
+    horizon h depends on the first h actions only. With a window head (the paper's settings) the
+    first k forecasts come from it in one shot and depend on all k actions.
+    """
+
+    kind: ClassVar[str] = "rff_psr"
+
+    def __init__(
+        self,
+        signature: Signature,
+        record: TrainingRecord,
+        parts: Parts,
+    ) -> None:
+        """Take the fitted parts."""
+        self.signature = signature
+        self.record = record
+        self.parts: Parts = in_order(parts)
+        self._expected = parts.expected if parts.stand_in == "features" else None
+        self._step = PreparedStep(self.parts.weights, self.parts.frame, self._expected)
+        self._past = max(self._step.past, parts.history.past)
+        acted = self._step.layout.acted
+        self._at_action, self._at_observation = np.s_[..., :acted], np.s_[..., acted:]
+        scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
+        guards = self.parts.guards
+        self._compiled: CompiledStep | None = None
+        observed = self._step.layout.observed
+        self._innovation_weights = np.ones(observed) / observed / guards.innovation_scale**2
+        self._normal = guards.shortest**2, guards.longest**2, guards.surprise
+        self._tick_scaling = Scaling(*(np.concatenate(pair) for pair in scalings))
+
+    @property
+    def history_length(self) -> int:
+        """Ticks of history from which the belief is regressed."""
+        return self.parts.history.past
+
+    def initial_state(self) -> RFFPSRState:
+        """Return the state at an episode's start: the learned initial belief, the usual past."""
+        start = np.concatenate(self.parts.frame.start[::-1])
+        return RFFPSRState(
+            self.parts.weights.initial.copy(),
+            np.tile(start, (self._past, 1)),
+            np.zeros((), np.int64),
+            np.zeros((), np.int64),
+            np.ones(()),
+            np.array(Events.none()),
+        )
+
+    def state_from_history(self, observations: Array, actions: Array) -> RFFPSRState:
+        """Return the state after a history (T, d_o), (T, d_a) that began in mid-recording.
+
+        The belief after the first ``past`` ticks comes from a regression on them; the filter takes
+        the rest. A shorter history is filtered from the initial state.
+        """
+        past = self.parts.history.past
+        state = self.initial_state()
+        for t, (action, observation) in enumerate(zip(actions, observations, strict=True)):
+            state = self.update(state, action, observation)
+            if t + 1 == past:
+                belief = self._belief_from_past(_batched(state))[0]
+                state = state._replace(belief=belief, surprise=np.ones(()))
+        return state
+
+    def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
+        """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
+        if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
+            compiled = self._compiled.tick(state.belief, state.past, action, observation)
+            if compiled is not None:
+                belief, past, squared, kinds = compiled
+                surprise, events = state.surprise, state.events
+                if squared == squared:  # else nothing was seen
+                    surprise = _running_mean(float(surprise), squared)
+                if surprise <= self.parts.guards.surprise:
+                    if kinds:
+                        events = events + _UNUSUAL[kinds]
+                    age, calm = int(state.age) + 1, int(state.calm) + 1
+                    return RFFPSRState(belief, past, age, calm, surprise, events)
+        past = self._with_tick(state.past, action, observation)
+        belief, error, unusual = self._step.advance(state.belief, past)
+        events = state.events
+        if unusual is None:
+            innovation = (error * error).dot(self._innovation_weights)
+        else:
+            innovation = self.parts.guards.innovation(error)
+            events = events.copy()
+            events[..., :3] += np.stack(unusual, axis=-1)
+        surprise = _running_mean(state.surprise, innovation)
+        if unusual is not None:
+            surprise = np.where(np.isfinite(innovation), surprise, state.surprise)
+        after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, surprise, events)
+        if belief.ndim == 2:
+            return self._watch(after)
+        low, high, most = self._normal
+        if state.age > 0 and low <= belief.dot(belief) <= high and surprise <= most:
+            return after
+        return RFFPSRState(*(part[0] for part in self._watch(_batched(after))))
+
+    def predict(self, state: RFFPSRState, actions: Array) -> Array:
+        """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
+        if self.parts.head is None and self._compiled is not None:
+            return self._compiled.roll_out(state.belief, state.past, actions)
+        plans = self.parts.action_scaling.apply(actions)
+        single = state.belief.ndim == 1
+        if single and (plans.ndim == 3 or self.parts.head is not None):
+            state = _batched(state, len(plans) if plans.ndim == 3 else 1)
+        if self.parts.head is None:
+            forecast = self._step.roll_out(state.belief, state.past, plans)[0]
+        elif plans.ndim == 3:
+            forecast = self._predict_windows(self.parts.head, state, plans)
+        else:
+            forecast = self._predict_windows(self.parts.head, state, plans[None])[0]
+        return self.parts.observation_scaling.invert(forecast)
+
+    def events(self, state: RFFPSRState) -> Events:
+        """Return what happened to a state since its episode's start, counted by kind."""
+        return Events(*np.moveaxis(state.events, -1, 0))
+
+    def served(self, compiled: bool = True) -> RFFPSRModel:
+        """Return the model with features in single precision, and with compiled steps.
+
+        Where numba is missing the steps are those of numpy.
+        """
+        served = copy.copy(self)
+        served._step = self._step.in_precision(np.float32)
+        if compiled:
+            served._compiled = self._compile()
+        return served
+
+    @property
+    def compiled(self) -> bool:
+        """Whether usual ticks and forecasts run in compiled code."""
+        return self._compiled is not None
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return what a model file holds."""
+        return pack(self.parts)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        signature: Signature,
+        record: TrainingRecord,
+        header: dict[str, Any],
+        arrays: dict[str, Array],
+    ) -> RFFPSRModel:
+        """Rebuild a model from what `to_arrays` returned."""
+        return cls(signature, record, unpack(header, arrays))
+
+    def _compile(self) -> CompiledStep | None:
+        """Return the compiled step, if this model has one and numba is there."""
+        weights, frame = self.parts.weights, self.parts.frame
+        try:
+            from rffpsr_ros.psr.runtime.compiled_step import CompiledStep, compilable
+        except ImportError:
+            return None
+        if not compilable(weights, frame):
+            return None
+        scaling, usual = self._tick_scaling, self._normal[:2]
+        given = scaling.mean, scaling.deviation, self._innovation_weights, usual
+        try:
+            return CompiledStep(weights, frame, *given, self._expected)
+        except OSError:  # no room to keep what was compiled
+            return None
+
+    def _with_tick(self, past: Array, action: Array, observation: Array) -> Array:
+        """Return the past with one more tick, standardised."""
+        extended = np.empty_like(past)
+        extended[_EARLIER] = past[_LATER]
+        newest = extended[_NEWEST]
+        newest[self._at_action] = action
+        newest[self._at_observation] = observation
+        newest -= self._tick_scaling.mean
+        newest /= self._tick_scaling.deviation
+        return extended
+
+    def _watch(self, state: RFFPSRState) -> RFFPSRState:
+        """Return N states after a tick, with beliefs that are out of order rebuilt from the past.
+
+        A recording's first tick stands for all before it.
+        """
+        first = (state.age == 1)[:, None, None]
+        state = state._replace(past=np.where(first, state.past[:, -1:], state.past))
+        verdict = self.parts.guards.verdict(state.belief, state.surprise)
+        # A rebuilt belief gets time to prove itself before surprise counts again.
+        verdict = verdict._replace(surprised=verdict.surprised & (state.calm >= self._past))
+        rebuild = verdict.any
+        if not rebuild.any():
+            return state
+        fresh = np.where(
+            (state.age >= self.parts.history.past)[:, None],
+            self._belief_from_past(state),
+            self.parts.weights.initial,
+        )
+        counts = state.events.copy()
+        counts[:, 3:] += np.stack(verdict, axis=1)
+        return state._replace(
+            belief=np.where(rebuild[:, None], fresh, state.belief),
+            calm=np.where(rebuild, 0, state.calm),
+            surprise=np.where(rebuild, 1.0, state.surprise),
+            events=counts,
+        )
+
+    def _belief_from_past(self, state: RFFPSRState) -> Array:
+        past = state.past[:, -self.parts.history.past :]
+        observations, actions = past[self._at_observation], past[self._at_action]
+        belief = self.parts.history(
+            self._limit_observation(observations), self._limit_action(actions)
+        )
+        return belief
+
+    def _predict_windows(self, head: WindowHead, states: RFFPSRState, plans: Array) -> Array:
+        """Return forecasts window by window; a plan that ends inside one is held to its end."""
+        blocks = []
+        for start in range(0, plans.shape[1], head.future):
+            block = plans[:, start : start + head.future]
+            held = np.repeat(block[:, -1:], head.future - block.shape[1], axis=1)
+            whole = np.concatenate([block, held], axis=1)
+            limited = self._limit_action(whole).reshape(len(whole), -1)
+            joined = khatri_rao(states.belief, head.future_action(limited))
+            forecast = (joined @ head.weights).reshape(len(whole), head.future, -1)
+            blocks.append(forecast[:, : block.shape[1]])
+            if start + head.future < plans.shape[1]:
+                belief, past = self._step.roll_out(states.belief, states.past, block, True)[1:]
+                states = states._replace(belief=belief, past=past)
+        return np.concatenate(blocks, axis=1)
+
+    def _limit_observation(self, observation: Array) -> Array:
+        limits = self.parts.frame.limits
+        return observation if limits is None else np.clip(observation, *limits[:2])
+
+    def _limit_action(self, action: Array) -> Array:
+        limits = self.parts.frame.limits
+        return action if limits is None else np.clip(action, *limits[2:])
+
+
+def _batched(state: RFFPSRState, size: int = 1) -> RFFPSRState:
+    return RFFPSRState(*(np.repeat(np.asarray(part)[None], size, axis=0) for part in state))
+
+
+def _running_mean(surprise: Any, innovation: Any) -> Any:
+    return SURPRISE_MEMORY * surprise + (1 - SURPRISE_MEMORY) * innovation

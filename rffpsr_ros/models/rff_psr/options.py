@@ -1,0 +1,158 @@
+"""The options of `RFFPSR`: what they mean, what they may be, and how they read from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_type_hints
+
+from rffpsr_ros.data.subsample import EXCERPT
+from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.psr.stage_one import ConditioningForm
+from rffpsr_ros.psr.two_stage import StageOneMethod
+
+Refinement = Literal["rollout", "window", "none"]
+Forecast = Literal["rollout", "window"]
+RefineFrom = Literal["both", "light", "regularised"]
+
+
+MOST = 1_000_000
+"""No count is larger: more would be a slip, and would fill any memory."""
+
+DEFAULT_FOLDS = 3
+
+
+@dataclass(frozen=True)
+class RFFPSROptions:
+    """Options of `RFFPSR`; ``None`` means: decided from the data.
+
+    Attributes
+    ----------
+    past, future
+        Ticks of history and of future that windows hold (paper: 20 and 10). Where there is a
+        linear base, history is shorter if columns are too many, or recordings too short, for it.
+    features
+        Random frequencies D per feature map; each gives a cosine and a sine.
+    rank
+        Cap on the directions kept of histories, futures and products.
+    observation_rank, action_rank
+        Caps on the directions kept of single observations and actions.
+    state_rank
+        Cap on the state's size p.
+    tolerance
+        Directions whose singular value is below this fraction of the largest are dropped.
+    bandwidth
+        Kernel bandwidth, as a multiple of the median distance between points.
+    stage_one
+        ``joint`` or ``conditional`` regression; ``random`` replaces what they learn by noise.
+    conditioning
+        ``squared``: C (C^2 + lambda)^-1; ``plain``: (C + lambda)^-1.
+    ridge
+        Penalty of all stage regressions, on means over windows.
+    regularisation
+        The lambda of conditioning, in stage one and in the filter.
+    refinement
+        ``rollout``: error of rolled-out predictions; ``window``: the paper's; ``none``.
+    forecast
+        ``rollout``, or ``window``: the paper's one-shot head, which sees all actions of a window.
+    horizon
+        Ticks that rolled-out refinement looks ahead; None: ``future``.
+    iterations, learning_rate
+        Steps of rolled-out refinement, and the first one's relative size.
+    batch, minibatches
+        Each of these steps sums up the gradients of so many minibatches, each of ``batch``
+        stretches of recordings; fewer where there are no more stretches. The workers of a cluster
+        share the minibatches; in one process a larger ``batch`` is cheaper.
+    refine_from
+        ``light``: rolled-out refinement starts from lightly regularised regressions and takes full
+        steps; ``regularised``: from those whose ridges did best, with gentle steps; ``both``: what
+        does better on the first fold, or ``light`` where there is a single model.
+    rounds, step
+        The same for the paper's refinement.
+    base_past
+        Ticks of history in the linear base, fewer where `past` is; 0: no base.
+    direct_past, direct_features
+        Ticks of history and random frequencies of the direct term; 0: none.
+    short_past
+        Where folds are held out, base and direct term of so few ticks, with three times as many
+        features, are tried too; 0: not.
+    margin
+        How far beyond the range seen in training features are trusted, as a fraction of it.
+    folds
+        Models learned, each with another part of the recordings held out; their mean, blended with
+        linear models by their errors on held-out parts, forecasts. 1: a single model, which
+        validation recordings only steer. None: 3 where refinement is by rolling out, and the
+        recordings are not so long that what is held out of them hardly matters; else 1.
+    seed
+        The seed of all randomness.
+    """
+
+    past: int = 20
+    future: int = 10
+    features: int = 200
+    rank: int = 20
+    observation_rank: int | None = None
+    action_rank: int | None = None
+    state_rank: int = 8
+    tolerance: float = 1e-3
+    bandwidth: float = 2.0
+    stage_one: StageOneMethod = "joint"
+    conditioning: ConditioningForm = "squared"
+    ridge: float = 1e-4
+    regularisation: float = 1e-3
+    refinement: Refinement = "rollout"
+    forecast: Forecast = "rollout"
+    horizon: int | None = None
+    iterations: int = 300
+    learning_rate: float = 1e-2
+    batch: int = 8
+    minibatches: int = 1
+    refine_from: RefineFrom = "both"
+    rounds: int = 100
+    step: float = 1e-2
+    base_past: int = 20
+    direct_past: int = 4
+    direct_features: int = 100
+    short_past: int = 2
+    margin: float = 0.1
+    folds: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every option.
+
+        Raises
+        ------
+        InputError
+            If an option has the wrong type or is out of its range.
+        """
+        for name, hint in get_type_hints(type(self)).items():
+            check_type(name, getattr(self, name), hint)
+        for name in _AT_LEAST_ONE:
+            require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
+            require(name, getattr(self, name), lambda v: v <= MOST, f"at most {MOST}")
+        for name in _AT_LEAST_ZERO:
+            require(name, getattr(self, name), lambda v: v >= 0, "at least 0")
+        for name in _POSITIVE:
+            require(name, getattr(self, name), lambda v: v > 0, "greater than 0")
+        require("tolerance", self.tolerance, lambda v: v < 1, "less than 1")
+
+    def models(self, ticks: int) -> int:
+        """Return how many models are learned from recordings of so many ticks."""
+        if self.folds is not None:
+            return self.folds
+        return DEFAULT_FOLDS if self.refinement == "rollout" and ticks <= EXCERPT else 1
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all options."""
+        return tuple(field.name for field in fields(cls))
+
+
+_AT_LEAST_ONE = (
+    "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
+    "horizon", "iterations", "batch", "minibatches", "rounds", "folds",
+)  # fmt: skip
+_AT_LEAST_ZERO = (
+    "base_past", "direct_past", "direct_features", "short_past", "margin", "tolerance", "seed",
+)  # fmt: skip
+_POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")

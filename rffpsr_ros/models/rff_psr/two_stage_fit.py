@@ -1,0 +1,116 @@
+"""What an RFF-PSR's learning does once, whatever ways of refinement are then tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.folds import hold_out
+from rffpsr_ros.data.preparation import Prepared, prepare
+from rffpsr_ros.data.subsample import EXCERPT, excerpt
+from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.window_source import Standardised, WindowSource
+from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.training_set import shared_signature
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.importance import WeightedRecording, importance
+from rffpsr_ros.psr.two_stage import (
+    FitFeatures,
+    TwoStageOptions,
+    TwoStageResult,
+    two_stage_regression,
+)
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+FILL_PAST = 5
+"""Ticks that the linear stand-in for missing observations looks back, where there is no base."""
+
+_EXCERPT_STREAM = 1
+"""Sets the excerpt's random numbers apart from all others of the same seed."""
+
+
+class Groundwork(NamedTuple):
+    """Recordings made ready, and what two-stage regression found in them."""
+
+    signature: Signature
+    prepared: Prepared
+    stages: TwoStageResult
+    generator: np.random.Generator
+    """As the two stages left it; whoever goes on takes a copy."""
+    notes: tuple[str, ...]
+
+
+def needed_windows(options: RFFPSROptions) -> int:
+    """Return how many complete windows a model needs to learn from."""
+    return 2 * (options.rank + 1)
+
+
+def lay_groundwork(
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None,
+    options: RFFPSROptions,
+    fit: FitFeatures,
+    progress: Progress,
+    workers: Workers = THIS_PROCESS,
+) -> Groundwork:
+    """Return the groundwork of a model learned from ``train`` and judged by ``validation``.
+
+    Without validation recordings whole trajectories, or the ends of a few, are held out. ``fit``
+    finds the features. The ``workers`` pass over all recordings in the two stages; what follows
+    them works on an excerpt of very long ones.
+
+    Raises
+    ------
+    InputError
+        If trajectories do not fit together, a column is constant, or there are too few windows.
+    """
+    signature = shared_signature(train, validation)
+    notes = []
+    if not validation:
+        train, validation = hold_out(train, 2 * (options.past + options.future + 1))
+        notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
+    progress("looking over the recordings", 0.0)
+    found = survey(train, options.past, options.future, workers)
+    check_survey(found, train[0], options.past, options.future, needed_windows(options))
+    generator = np.random.default_rng([options.seed, _EXCERPT_STREAM])
+    learned_from, judged_by = (excerpt(p, generator, workers) for p in (train, validation))
+    if (ticks := sum(map(len, train))) > EXCERPT:
+        notes.append(f"two stages on all {ticks} ticks, what follows them on {EXCERPT}")
+    prepared = prepare(learned_from, judged_by, found, options.base_past or FILL_PAST)
+    scalings = prepared.observation_scaling, prepared.action_scaling
+    recordings = [Standardised(trajectory, *scalings) for trajectory in train]
+    windows = WindowSource(recordings, options.past, options.future, workers)
+    weighted = None
+    if (weighting := importance(train, options.past, options.future)) is not None:
+        counted = [WeightedRecording(run, *scalings, weighting) for run in train]
+        weighted = WindowSource(counted, options.past, options.future, workers)
+        notes.append(weighting.describe())
+    generator = np.random.default_rng(options.seed)
+    columns = len(signature.observation_names), len(signature.action_names)
+    sizes = two_stage_options(columns, options)
+    stages = two_stage_regression(windows, sizes, generator, progress, weighted, fit)
+    return Groundwork(signature, prepared, stages, generator, tuple(notes))
+
+
+def two_stage_options(columns: tuple[int, int], options: RFFPSROptions) -> TwoStageOptions:
+    """Return the two stages' options, with the ranks that d_o and d_a decide."""
+    return TwoStageOptions(
+        past=options.past,
+        future=options.future,
+        features=options.features,
+        rank=options.rank,
+        observation_rank=options.observation_rank or min(options.rank, 3 + 3 * columns[0]),
+        action_rank=options.action_rank or min(options.rank, 2 + 3 * columns[1]),
+        tolerance=options.tolerance,
+        bandwidth=options.bandwidth,
+        stage_one=options.stage_one,
+        conditioning=options.conditioning,
+        ridge=options.ridge,
+        stage_two_ridge=options.ridge,
+        stage_one_regularisation=options.regularisation,
+        state_rank=options.state_rank,
+    )

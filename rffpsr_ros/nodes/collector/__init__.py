@@ -1,0 +1,1 @@
+"""The collector node: episodes recorded one after the other."""

@@ -1,0 +1,120 @@
+"""The collector node: records episodes one after the other, each from the robot's start.
+
+It calls the services of the excitation, the learner and the simulator, and ends when all is done.
+See docs/nodes.md for its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import Any
+
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.collector.episode_reset import reset_of
+from rffpsr_ros.nodes.shared.parameters import declare, given_parameters, misspelt
+from rffpsr_ros.nodes.shared.running import Finished, run
+from rffpsr_ros.nodes.shared.simulation_parameters import COLLECTOR
+
+NAME = "rffpsr_collector"
+LOOK_SECONDS = 0.02
+PATIENCE = 60.0
+"""Seconds to wait for a service and its answer."""
+LEARNER, EXCITATION = "rffpsr_learner", "rffpsr_excitation"
+
+Condition = Callable[[], bool]
+
+
+class CollectorNode(Node):
+    """Goes through a script: each step is done when a condition holds."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        declare(self, COLLECTOR)
+        for sentence in misspelt(given_parameters(self), [one.name for one in COLLECTOR]):
+            self.get_logger().warning(sentence)
+        self._reset = reset_of(self._value("reset"), self._value("world"))
+        self._script = self._steps()
+        self._condition: Condition = lambda: True
+
+    def begin(self) -> None:
+        """Start the script."""
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_SECONDS, self._go_on, clock=steady)
+
+    def close(self) -> None:
+        """Leave nothing behind: the excitation ends with zero by itself."""
+
+    def _go_on(self) -> None:
+        while self._condition():
+            try:
+                self._condition = next(self._script)
+            except StopIteration:
+                raise Finished from None
+
+    def _steps(self) -> Iterator[Condition]:
+        count = self._value("episodes")
+        yield lambda: self.get_clock().now().nanoseconds > 0
+        for number in range(1, count + 1):
+            yield from self._call(f"{EXCITATION}/stop")
+            if self._reset is not None:
+                yield from self._ask(self._reset.type, self._reset.service, self._reset)
+            yield from self._pause(self._value("settle"))
+            yield from self._call(f"{LEARNER}/start_episode")
+            yield from self._call(f"{EXCITATION}/start")
+            yield from self._pause(self._value("duration"))
+            yield from self._call(f"{LEARNER}/end_episode")
+            self.get_logger().info(f"episode {number} of {count} is recorded")
+        yield from self._call(f"{EXCITATION}/stop")
+
+    def _call(self, service: str) -> Iterator[Condition]:
+        yield from self._ask(Trigger, service, None)
+
+    def _ask(self, kind: Any, service: str, reset: Any) -> Iterator[Condition]:
+        """Call a service; an answer that it was not done ends the node."""
+        client: Any = self.create_client(kind, service)
+        yield self._in_time(client.service_is_ready, f"the service {service}")
+        future = client.call_async(kind.Request() if reset is None else reset.request())
+        yield self._in_time(future.done, f"an answer of {service}")
+        answer = future.result()
+        done = answer.success if reset is None else reset.succeeded(answer)
+        self.destroy_client(client)
+        if not done:
+            why = getattr(answer, "message", "") or "it says no more"
+            raise InputError(f"{service} failed: {why}")
+
+    def _pause(self, seconds: float) -> Iterator[Condition]:
+        """Let ROS time pass; it ends early if time goes back."""
+        start = self.get_clock().now().nanoseconds
+
+        def over() -> bool:
+            now = self.get_clock().now().nanoseconds
+            return not start <= now < start + seconds * 1e9
+
+        yield over
+
+    def _in_time(self, condition: Condition, what: str) -> Condition:
+        """Return the condition; it raises when it takes too long."""
+        deadline = monotonic() + PATIENCE
+
+        def met() -> bool:
+            if condition():
+                return True
+            if monotonic() > deadline:
+                raise InputError(f"waited {PATIENCE:.0f} s in vain for {what}")
+            return False
+
+        return met
+
+    def _value(self, name: str) -> Any:
+        return self.get_parameter(name).value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the collector node."""
+    return run(CollectorNode, NAME, arguments)

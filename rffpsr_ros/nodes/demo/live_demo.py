@@ -1,0 +1,211 @@
+"""The demonstration, live: a simulated robot moves at random, is recorded, learned and predicted.
+
+Simulator, excitation, learner and filter are the nodes that a user runs, each in a process of its
+own; this process calls their services and watches their topics. Time runs faster than real. Run as
+``python -m rffpsr_ros.nodes.demo.live_demo``; plots go to the folder demo_output.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rffpsr_ros.cli.console import Progress, say
+from rffpsr_ros.cli.main import guarded
+from rffpsr_ros.cli.parser import Parser, whole_number
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.horizon_error import horizon_errors
+from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
+from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
+from rffpsr_ros.evaluation.report import text_table
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.nodes.demo.observer import Observer
+from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
+from rffpsr_ros.nodes.shared.package_files import package_folder
+from rffpsr_ros.recordings.bags.reader import read_bags
+from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.signals.channel_file import load_channels
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+SPEED = 4.0
+EPISODES = 12
+EPISODE_TICKS = 110
+TEST_TICKS = 600
+HORIZON = 10
+LIVE, LAST = "RFF-PSR, live", "last observation"
+MOST_TRAINING_SECONDS = 900.0
+NOT_BETTER = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demonstration; 0 if the live forecasts beat the last observation."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    return guarded(lambda: _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = Parser("demo", __doc__ or "")
+    parser.add_argument("--out", metavar="FOLDER", default="demo_output", help="for the plots")
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=0, metavar="N", help="of the simulation (0)"
+    )
+    parsed = parser.parse(words)
+    began = time.monotonic()
+    folder = _made(Path(parsed.out).resolve())
+    enter_a_ros_of_its_own(folder)
+    configuration = package_folder("config") / "synthetic.yaml"
+    with NodeProcesses(_made(folder / "log"), {}) as nodes:
+        better = _Demonstration(folder, configuration, nodes).run(parsed.seed)
+    say(f"Plots, model and episodes are in {folder}. This took {time.monotonic() - began:.0f} s.")
+    return 0 if better else NOT_BETTER
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
+    return folder
+
+
+class _Demonstration:
+    """The demonstration, step by step."""
+
+    def __init__(self, folder: Path, configuration: Path, nodes: NodeProcesses) -> None:
+        self._folder = folder
+        self._file = configuration
+        self._channels: ChannelConfiguration = load_channels(configuration)
+        self._nodes = nodes
+        self._episodes = folder / "episodes" / time.strftime("%Y-%m-%d_%H-%M-%S")
+        self._observer = Observer(self._channels, nodes.check)
+
+    def run(self, seed: int) -> bool:
+        """Go through all steps; return whether the live forecasts beat the last observation."""
+        try:
+            self._start_robot(seed)
+            self._record()
+            model = self._train()
+            run, live = self._predict(model)
+        finally:
+            self._observer.close()
+        return self._compare(run, live)
+
+    def _start_robot(self, seed: int) -> None:
+        say(
+            f"Starting a simulated robot (up to {SPEED:g} times real time), excitation and learner."
+        )
+        self._nodes.start(
+            "simulator_node",
+            {"publish_clock": True, "speed": SPEED, "wait_for_commands": True, "seed": seed},
+        )
+        self._nodes.start(
+            "excitation_node",
+            {
+                "use_sim_time": True,
+                "channels_file": self._file,
+                "limits.low": [-0.5],
+                "limits.high": [0.5],
+                "pace": "observations",
+                "announce": HORIZON,
+                "seed": seed,
+            },
+        )
+        self._nodes.start(
+            "learner_node",
+            {
+                "use_sim_time": True,
+                "channels_file": self._file,
+                "dataset_directory": self._episodes,
+                "model_path": self._folder / "synthetic.psr",
+            },
+        )
+        self._observer.until(
+            lambda: self._observer.ticks and self._observer.ticks[-1].action.any(),
+            "the robot to move",
+        )
+        # An episode takes less than a second; a learner that does not listen yet would miss it.
+        self._observer.until(
+            lambda: self._observer.is_heard_by("rffpsr_learner", self._channels.topics),
+            "the learner to listen",
+        )
+
+    def _record(self) -> None:
+        """Record episodes, as with ``ros2 service call /rffpsr_learner/start_episode``."""
+        with Progress() as progress:
+            for number in range(EPISODES):
+                progress(f"recording {EPISODES} episodes", number / EPISODES)
+                self._observer.call("/rffpsr_learner/start_episode")
+                self._observer.watch(EPISODE_TICKS)
+                self._observer.call("/rffpsr_learner/end_episode")
+            progress(f"recording {EPISODES} episodes", 1.0)
+
+    def _train(self) -> Path:
+        """Train, as with ``ros2 service call /rffpsr_learner/train``, and return the model."""
+        self._observer.call("/rffpsr_excitation/stop")
+        say(self._observer.call("/rffpsr_learner/train"))
+        with Progress() as progress:
+
+            def done() -> bool:
+                message, values = self._observer.learner
+                if "stage" in values:
+                    progress(values["stage"], float(values["progress"]))
+                if message.startswith("training failed"):
+                    raise InputError(message)
+                return message.startswith("model written")
+
+            self._observer.until(done, "the model", MOST_TRAINING_SECONDS)
+        return self._folder / "synthetic.psr"
+
+    def _predict(self, model: Path) -> tuple[Trajectory, RecordedForecasts]:
+        """Let the filter follow a fresh run; return it, and what the filter said meanwhile."""
+        say("Predicting a fresh run with the filter, under announced actions.")
+        self._nodes.start(
+            "filter_node",
+            {
+                "use_sim_time": True,
+                "model_path": model,
+                "horizon": HORIZON,
+                "future_actions": "topic",
+            },
+            ["~/planned_actions:=/rffpsr_excitation/planned_actions"],
+        )
+        self._observer.call("/rffpsr_excitation/start")
+        newest = self._observer.forecasts
+        self._observer.until(lambda: newest, "a forecast")
+        first = len(self._observer.ticks)
+        self._observer.watch(TEST_TICKS)
+        ticks = self._observer.ticks[first:]
+        self._observer.call("/rffpsr_excitation/stop")
+        run, live, made = self._observer.run_of(ticks, HORIZON)
+        say(f"The filter gave {made} forecasts in {len(ticks)} ticks.")
+        return run, live
+
+    def _compare(self, run: Trajectory, live: RecordedForecasts) -> bool:
+        recorded = read_bags(sorted(self._episodes.glob("20*")), self._channels)
+        models: Mapping[str, PredictiveModel[Any]] = {
+            LIVE: live,
+            "linear ARX": LinearARX().fit(recorded),
+            LAST: LastObservation().fit(recorded),
+        }
+        errors = {
+            name: horizon_errors(model, [run], HORIZON, start=HORIZON)
+            for name, model in models.items()
+        }
+        say("", "Mean squared error of forecasts 1 to 10 ticks (0.05 to 0.5 s) ahead:", "")
+        say(*text_table(errors).splitlines(), "")
+        plot_errors(errors, self._folder / "error_by_horizon.png", "Error by horizon")
+        shown = run.slice(0, min(len(run), 160))
+        plot_forecast(models, shown, HORIZON, self._folder / "forecast.png", "Half a second ahead")
+        better = bool((errors[LIVE].mse < errors[LAST].mse).all())
+        if not better:
+            say("The live forecasts did not beat the last observation at every horizon.")
+        return better
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The excitation node: commands from which a response can be learned."""

@@ -1,0 +1,208 @@
+"""The excitation node: sends a robot commands from which its response can be learned.
+
+Whatever ends it (a service call, its duration, SIGINT or SIGTERM), the last command is zero. See
+docs/nodes.md for its topics, services and parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rclpy.duration import Duration
+from rclpy.node import Node
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.excitation.command_writer import CommandWriter
+from rffpsr_ros.nodes.excitation.excitation_policy import Play, limits, make_play
+from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
+from rffpsr_ros.nodes.shared.diagnostics import Complaints
+from rffpsr_ros.nodes.shared.message_classes import make, message_class
+from rffpsr_ros.nodes.shared.parameters import declare, given_parameters, misspelt
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.simulation_parameters import EXCITATION
+from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
+from rffpsr_ros.nodes.shared.trigger_services import offer
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.events import Tick
+from rffpsr_ros.signals.sampler import Sampler
+
+NAME = "rffpsr_excitation"
+PLAN_TYPE = "std_msgs/msg/Float64MultiArray"
+DEPTH = 10
+PATIENCE = Duration(seconds=1)
+"""How long to wait at the end until all listeners have the last command."""
+
+
+class ExcitationNode(Node):
+    """Plays an excitation on the action topics of a channel configuration."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        declare(self, EXCITATION)
+        for sentence in misspelt(given_parameters(self), [p.name for p in EXCITATION]):
+            self.get_logger().warning(sentence)
+        self._configuration = channels_given_to(self)
+        self._complaints = Complaints(self.get_logger())
+        self._writers = _writers(self._configuration)
+        self._columns = sum(writer.width for writer in self._writers.values())
+        self._low, self._high = limits(self._value, self._columns)
+        self._generator = np.random.default_rng(self._value("seed"))
+        self._outputs = {
+            topic: self.create_publisher(writer.message_class, topic, DEPTH)
+            for topic, writer in self._writers.items()
+        }
+        self._plans = self.create_publisher(message_class(PLAN_TYPE), "~/planned_actions", DEPTH)
+        self._play: Play | None = None
+        self._acts = 0
+        self._sampler: Sampler | None = None
+        self._inputs: dict[str, TopicInput] = {}
+        self._receive_times = ReceiveTimes(node_time(self))
+        self._looks = self._value("feedback") != "none" or self._value("pace") == "observations"
+        if self._looks:
+            self._observe()
+        else:
+            self._make_play(())  # What is wrong with the options is said now.
+            self.create_timer(self._configuration.period, self._on_timer)
+        offer(self, {"start": self._start, "stop": self._stop_when_asked})
+        self._active = False
+
+    def begin(self) -> None:
+        """Start to excite, if that is wanted."""
+        if self._value("autostart"):
+            self._start()
+
+    def close(self) -> None:
+        """Leave the robot with a command of zero."""
+        self._stop("at the end")
+
+    # Acting
+
+    def _start(self) -> str:
+        self._play = None if self._looks else self._make_play(())
+        self._acts = 0
+        self._active = True
+        self.get_logger().info(
+            f"exciting {', '.join(map(self.resolve_topic_name, self._writers))} with"
+            f" '{self._value('signal')}' from {self._low.tolist()} to {self._high.tolist()} at"
+            f" {self._configuration.rate:g} Hz"
+        )
+        return "exciting"
+
+    def _stop(self, reason: str) -> None:
+        """Send zero, and see to it that it arrives."""
+        self._active = False
+        self._send(np.zeros(self._columns))
+        for publisher in self._outputs.values():
+            publisher.wait_for_all_acked(PATIENCE)
+        self.get_logger().info(f"the command is zero ({reason})")
+
+    def _act(self, observation: Array, names: tuple[str, ...]) -> None:
+        """Send the next action; all that it depends on are the observations so far."""
+        if not self._active:
+            return
+        period = self._configuration.period
+        duration = self._value("duration")
+        if duration and self._acts * period >= duration:
+            self._stop(f"after {duration:g} s")
+            return
+        if self._play is None:
+            self._play = self._make_play(names)
+        if self._play.plan is not None:
+            self._announce(self._play.plan())
+        action = self._play.policy(self._acts * period, observation)
+        self._acts += 1
+        # Where an observation is missing a policy that looks at it knows nothing.
+        self._send(np.where(np.isfinite(action), action, 0.0))
+
+    def _send(self, action: Array) -> None:
+        start = 0
+        for topic, writer in self._writers.items():
+            message = writer.write(action[start : start + writer.width].tolist())
+            start += writer.width
+            if hasattr(message, "header"):
+                message.header.stamp = self.get_clock().now().to_msg()
+            self._outputs[topic].publish(message)
+
+    def _announce(self, plan: Array) -> None:
+        """Publish the next actions, of which the first is sent right after."""
+        rows, columns = plan.shape
+        dimension = "std_msgs/msg/MultiArrayDimension"
+        dimensions = [
+            make(dimension, label="ticks ahead", size=rows, stride=rows * columns),
+            make(dimension, label="action", size=columns, stride=columns),
+        ]
+        layout = make("std_msgs/msg/MultiArrayLayout", dim=dimensions, data_offset=0)
+        self._plans.publish(make(PLAN_TYPE, layout=layout, data=plan.ravel()))
+
+    def _make_play(self, names: tuple[str, ...]) -> Play:
+        return make_play(
+            self._value, self._low, self._high, names, self._generator, self._configuration.period
+        )
+
+    def _on_timer(self) -> None:
+        self._act(np.empty(0), ())
+
+    # Observing
+
+    def _observe(self) -> None:
+        """Act at the end of each tick, as a sampler tells ticks."""
+        actions = tuple(
+            replace(channel, initial=channel.initial or (0.0,))
+            for channel in self._configuration.actions
+        )
+        configuration = replace(self._configuration, actions=actions)
+        topics = {channel.topic: channel.type for channel in configuration.observations}
+        self._inputs = make_inputs(self, topics, configuration.stamps, self._receive)
+        decode = {topic: one.decode for topic, one in self._inputs.items()}
+        self._sampler = Sampler(configuration, decode)
+        for one in self._inputs.values():
+            if not one.type:
+                raise InputError(
+                    f"the channel on {one.topic} has no type; to act on observations write it,"
+                    " such as type: sensor_msgs/msg/JointState"
+                )
+            one.subscribe(
+                sensor_profile(self._value("queue_depth")), self._receive_times, overridable=True
+            )
+
+    def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
+        assert self._sampler is not None
+        try:
+            events = self._sampler.feed(source.topic, source.read_stamp(data, receive_ns), data)
+            for event in events:
+                if isinstance(event, Tick):
+                    self._act(event.observation, self._sampler.observation_names)
+        except InputError as problem:
+            self._complaints.error("observing", str(problem))
+
+    # What others ask for
+
+    def _stop_when_asked(self) -> str:
+        self._stop("asked for by a service call")
+        return "the command is zero"
+
+    def _value(self, name: str) -> Any:
+        return self.get_parameter(name).value
+
+
+def _writers(configuration: ChannelConfiguration) -> dict[str, CommandWriter]:
+    """Return a writer for each action topic."""
+    writers: dict[str, CommandWriter] = {}
+    for channel in configuration.actions:
+        if channel.topic in writers:
+            raise InputError(
+                f"two action channels have the topic {channel.topic}; to publish commands on it"
+                " write all its fields in one"
+            )
+        writers[channel.topic] = CommandWriter(channel)
+    return writers
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the excitation node."""
+    return run(ExcitationNode, NAME, arguments)

@@ -1,0 +1,350 @@
+"""The filter node: follows a robot with a learned model and publishes what it expects next.
+
+See docs/nodes.md for its topics, services and parameters.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, JumpThreshold
+from rclpy.clock_type import ClockType
+from rclpy.duration import Duration
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from std_msgs.msg import Float64MultiArray
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.follower import (
+    Follower,
+    FollowOptions,
+    Outcome,
+    Step,
+    channels_of,
+)
+from rffpsr_ros.forecasting.future_actions import plan_in
+from rffpsr_ros.nodes.filter.backlog import Backlog
+from rffpsr_ros.nodes.filter.filter_report import (
+    StepTimes,
+    forecast_finding,
+    inputs_finding,
+    model_finding,
+    waiting_sentence,
+)
+from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
+from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
+from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, diagnostic_array
+from rffpsr_ros.nodes.shared.parameters import FILTER, declare, given_parameters, misspelt, refusal
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
+from rffpsr_ros.nodes.shared.trigger_services import offer
+
+NAME = "rffpsr_filter"
+HOUSEKEEPING_SECONDS = 0.4
+DIAGNOSTICS_EVERY = 2
+
+
+class FilterNode(LifecycleNode):
+    """Lifecycle node: configured it follows the robot, active it publishes."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        declare(self, FILTER)
+        self._settings: dict[str, Any] = {}
+        self._read_parameters()
+        self._complaints = Complaints(self.get_logger())
+        self._source = ModelSource(self._value("model_path"))
+        self._served: ServedModel | None = None
+        self._follower: Follower | None = None
+        self._inputs: dict[str, TopicInput] = {}
+        self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
+        self._active = False
+        self._newest_ns = self._heard_ns = 0
+        self._backlog = Backlog()
+        self._times = StepTimes()
+        self._receive_times = ReceiveTimes(node_time(self))
+        self._outputs = ForecastPublisher(self)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._rounds = 0
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
+        if self._value("stale_after"):
+            self.create_timer(self._value("stale_after"), self._on_silence)
+        offer(self, {"reset": self._on_reset, "reload": self._on_reload})
+        self._plans: Any = None
+        self._listen_to_plans()
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+        self.add_post_set_parameters_callback(self._on_parameters_set)
+        # The handle must be kept: without it the clock forgets the callback.
+        self._jumps = self.get_clock().create_jump_callback(
+            JumpThreshold(
+                min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
+            ),
+            post_callback=self._on_time_jump,
+        )
+        for sentence in misspelt(given_parameters(self), [one.name for one in FILTER]):
+            self.get_logger().warning(sentence)
+
+    # Lifecycle. Exceptions in these callbacks would vanish without a trace.
+
+    def begin(self) -> None:
+        """Configure and activate by oneself, if that is wanted."""
+        if self._value("autostart"):
+            self._start()
+
+    def close(self) -> None:
+        """Complete the log."""
+        self._log.close()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Load the model and follow its topics."""
+        return self._guarded(lambda: self._serve(self._source.load()))
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Publish from now on."""
+        self._active = True
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Publish no longer, but go on following."""
+        self._active = False
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of the model and its topics."""
+        return self._guarded(self._stop_serving)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of everything."""
+        return self._guarded(self._stop_serving)
+
+    def _guarded(self, act: Any) -> TransitionCallbackReturn:
+        try:
+            act()
+        except InputError as problem:
+            self._complaints.error("model", str(problem))
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self.get_logger().error(traceback.format_exc())
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def _start(self) -> bool:
+        if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
+            return False
+        return bool(self.trigger_activate() == TransitionCallbackReturn.SUCCESS)
+
+    # Serving
+
+    def _serve(self, served: ServedModel) -> None:
+        """Follow the topics of a model; on an error everything stays as it was."""
+        configuration = channels_of(served.model)
+        inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
+        decode = {topic: one.decode for topic, one in inputs.items()}
+        follower = Follower(served.model, self._options(), decode)
+        self._stop_serving()
+        self._served, self._follower, self._inputs = served, follower, inputs
+        self._backlog.expect(configuration.period)
+        self._subscribe()
+        types = {topic: one.type for topic, one in inputs.items()}
+        self._log.begin(types, follower.options, served.checksum)
+        self._complaints.over("model")
+        self.get_logger().info(
+            f"serving {served.model.kind} model {served.path} (checksum {served.checksum[:12]}):"
+            f" {configuration.rate:g} Hz, {follower.options.horizon} ticks ahead, future actions:"
+            f" {follower.options.future_actions}"
+        )
+
+    def _stop_serving(self) -> None:
+        self._log.close()
+        for one in self._inputs.values():
+            one.unsubscribe()
+        self._inputs, self._follower, self._served = {}, None, None
+        self._outputs.forget()
+
+    def _subscribe(self) -> None:
+        """Subscribe to every topic whose type is known by now."""
+        profile = sensor_profile(self._value("queue_depth"))
+        for one in self._inputs.values():
+            one.look_around()
+            if one.type and not one.subscribed:
+                one.subscribe(profile, self._receive_times, overridable=True)
+                self._listen_to_plans()
+            if one.problem:
+                self._complaints.error(one.topic, one.problem)
+            else:
+                self._complaints.over(one.topic, f"topic {one.topic} is in order again")
+
+    def _listen_to_plans(self) -> None:
+        """Subscribe to plans after all inputs.
+
+        Of what has come in the meantime ROS hands out the oldest subscription's first, and a plan
+        answers the observation before it: taken first, it would seem to be a tick older.
+        """
+        if self._plans is not None:
+            self.destroy_subscription(self._plans)
+        self._plans = self.create_subscription(
+            Float64MultiArray, "~/planned_actions", self._on_plan, 10
+        )
+
+    def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
+        follower = self._follower
+        if follower is None:
+            return
+        self._log.message(source.topic, receive_ns, data)
+        stamp_ns = source.read_stamp(data, receive_ns)
+        self._newest_ns = stamp_ns
+        self._backlog.note(source.waited_ns)
+        began = perf_counter()
+        try:
+            outcomes = follower.feed(source.topic, stamp_ns, data, self._wanted)
+        except InputError as problem:
+            self._complaints.error("feed", str(problem))
+            return
+        for outcome in outcomes:
+            self._tell(outcome, follower)
+        if outcomes:
+            self._heard_ns = receive_ns
+            self._times.add(perf_counter() - began)
+
+    def _wanted(self) -> bool:
+        return self._active and self._outputs.wanted and self._backlog.allows_forecast()
+
+    def _on_silence(self) -> None:
+        """Publish what is expected now, if nothing has come for long."""
+        follower = self._follower
+        silent = (self.get_clock().now().nanoseconds - self._heard_ns) / 1e9
+        if follower is None or silent < self._value("stale_after") or not self._wanted():
+            return
+        forecast = follower.in_silence(int(silent / follower.configuration.period))
+        if forecast is not None:
+            self._outputs.publish_stale(forecast, follower.model.signature, self._value("lead"))
+
+    def _tell(self, outcome: Outcome, follower: Follower) -> None:
+        if isinstance(outcome, Step):
+            self._complaints.over("feed", "the inputs fit the model again")
+            self._complaints.over("waiting", "every input arrives: forecasts begin")
+            if self._active:
+                self._outputs.publish(outcome, follower, self._value("lead"))
+        else:
+            self._outputs.forget()
+            self.get_logger().warning(
+                f"segment ended ({outcome.cause}): {outcome.reason}; the belief begins anew"
+            )
+
+    # What others ask for
+
+    def _on_reset(self) -> str:
+        if self._follower is None:
+            raise InputError("there is no model yet")
+        self._reset("asked for by a service call", self._value("start"))
+        return "the belief begins anew with the next samples"
+
+    def _on_reload(self) -> str:
+        if self._follower is None:
+            if not self._start():
+                raise InputError("no model can be served; see the log")
+        else:
+            try:
+                self._serve(self._source.load())
+            except InputError as problem:
+                sentence = f"{problem}; the old model stays in service"
+                self.get_logger().error(sentence)
+                raise InputError(sentence) from None
+        assert self._served is not None
+        return f"serving {self._served.path}"
+
+    def _on_plan(self, message: Any) -> None:
+        follower = self._follower
+        if follower is None or follower.options.future_actions != "topic":
+            self._complaints.warn(
+                "plan", "a plan is ignored: the parameter future_actions is not 'topic'"
+            )
+            return
+        try:
+            plan = plan_in(message, len(follower.model.signature.action_names))
+            follower.take_plan(plan)
+        except InputError as problem:
+            self._complaints.error("plan", str(problem))
+            return
+        self._complaints.over("plan")
+        self._log.plan(plan)
+
+    def _on_time_jump(self, jump: Any) -> None:
+        """Begin anew when ROS time went back, unless the stamps did so before."""
+        follower = self._follower
+        if follower is None or not self._value("reset_on_time_jump"):
+            return
+        if self._newest_ns > self.get_clock().now().nanoseconds:
+            self._reset("ROS time went back", "episode")
+
+    def _reset(self, reason: str, start: str) -> None:
+        assert self._follower is not None
+        self._log.reset(reason, start)
+        self._follower.reset(reason, start)
+        self._outputs.forget()
+        self.get_logger().info(f"reset ({reason}); the belief begins anew")
+
+    def _on_set_parameters(self, changed: Sequence[Any]) -> SetParametersResult:
+        reason = refusal(FILTER, changed)
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    def _on_parameters_set(self, changed: Sequence[Any]) -> None:
+        self._read_parameters()
+        if self._follower is None:
+            return
+        self._follower.change(self._options())
+        self._log.options(self._options())
+
+    # Every now and then
+
+    def _keep_house(self) -> None:
+        self._rounds += 1
+        self._log.flush()
+        if self._follower is None:
+            if self._value("autostart") and self._source.changed:
+                self._start()
+            return
+        self._subscribe()
+        if self._rounds % DIAGNOSTICS_EVERY == 0:
+            self._report(self._follower)
+
+    def _report(self, follower: Follower) -> None:
+        assert self._served is not None
+        now = self.get_clock().now()
+        if now.nanoseconds == 0:
+            self._complaints.warn("waiting", "waiting for /clock: use_sim_time is set")
+        elif waiting := waiting_sentence(follower):
+            self._complaints.warn("waiting", waiting)
+        findings = (
+            inputs_finding(self._inputs.values(), follower, now.nanoseconds),
+            forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
+            model_finding(self._served, self._source.changed),
+        )
+        for finding in findings[1:]:
+            if finding.level == "ok":
+                self._complaints.over(finding.aspect)
+            else:
+                self._complaints.warn(finding.aspect, finding.message)
+        self._diagnostics.publish(diagnostic_array(self.get_name(), now.to_msg(), findings))
+
+    def _options(self) -> FollowOptions:
+        names = FollowOptions.__dataclass_fields__
+        return FollowOptions(**{name: self._value(name) for name in names})
+
+    def _read_parameters(self) -> None:
+        self._settings = {one.name: self.get_parameter(one.name).value for one in FILTER}
+
+    def _value(self, name: str) -> Any:
+        return self._settings[name]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the filter node."""
+    return run(FilterNode, NAME, arguments, messages_first=True)

@@ -1,0 +1,151 @@
+"""What the filter node tells of itself: inputs, forecasts, model; in plain words, without ROS."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from rffpsr_ros.forecasting.follower import Follower
+from rffpsr_ros.nodes.filter.backlog import Backlog
+from rffpsr_ros.nodes.filter.model_source import ServedModel
+from rffpsr_ros.nodes.shared.diagnostics import Finding, Level, worst
+
+STEPS_TIMED = 1000
+SILENT_SECONDS = 1.0
+
+
+class Input(Protocol):
+    """What is told of a topic."""
+
+    topic: str
+    count: int
+    problem: str
+
+    def rate(self) -> float:
+        """Messages per second."""
+        ...
+
+    def age(self, now_ns: int) -> float | None:
+        """Seconds since the last message."""
+        ...
+
+
+class StepTimes:
+    """How long the steps took lately (s)."""
+
+    def __init__(self) -> None:
+        self._recent: deque[float] = deque(maxlen=STEPS_TIMED)
+        self.count = 0
+
+    def add(self, seconds: float) -> None:
+        """Take note of a step."""
+        self.count += 1
+        self._recent.append(seconds)
+
+    def values(self) -> dict[str, Any]:
+        """Return median and 99th percentile in milliseconds."""
+        if not self._recent:
+            return {}
+        median, late = np.percentile(list(self._recent), [50, 99]) * 1e3
+        return {"step time p50 [ms]": float(median), "step time p99 [ms]": float(late)}
+
+
+def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> Finding:
+    """Return rates, ages, gaps and what is still waited for."""
+    values: dict[str, Any] = {}
+    said: list[tuple[Level, str]] = []
+    period = follower.configuration.period
+    pace = follower.configuration.observations[0].topic
+    for one in inputs:
+        age = one.age(now_ns)
+        values[f"{one.topic} rate [Hz]"] = one.rate()
+        values[f"{one.topic} age [s]"] = "never" if age is None else age
+        values[f"{one.topic} messages"] = one.count
+        if one.problem:
+            said.append(("error", one.problem))
+        elif one.topic == pace and age is not None and age > max(SILENT_SECONDS, 5 * period):
+            said.append(("stale", f"{one.topic} has been silent for {age:.1f} s"))
+    waiting = waiting_sentence(follower)
+    if waiting:
+        said.append(("warn", waiting))
+    for channel, name, seen in follower.sampler.names_never_found:
+        if seen:
+            names = ", ".join(seen)
+            said.append(("warn", f"'{name}' was never in a message of {channel.topic} ({names})"))
+    values["late messages"] = follower.sampler.late
+    values["duplicate messages"] = follower.sampler.duplicates
+    message = "; ".join(sentence for _, sentence in said) or "all inputs arrive"
+    return Finding("inputs", worst(level for level, _ in said), message, values)
+
+
+def waiting_sentence(follower: Follower) -> str:
+    """Return what no segment can start without; empty if nothing is missing."""
+    waiting = follower.sampler.waiting_for
+    topics = dict.fromkeys(channel.topic for channel in waiting)
+    return "waiting for a first sample of " + ", ".join(topics) if topics else ""
+
+
+def forecast_finding(
+    follower: Follower, times: StepTimes, drift_warning: float, backlog: Backlog
+) -> Finding:
+    """Return step times, the live error beside that of training, and what upset the belief."""
+    values: dict[str, Any] = {"ticks": times.count, **times.values()}
+    values["forecasts left out"] = backlog.left_out
+    values["future actions"] = follower.options.future_actions
+    live = follower.live_error
+    values |= _errors(live.by_horizon, live.reference)
+    values |= {f"belief anew: {cause}": count for cause, count in follower.resets.items()}
+    values |= {kind.replace("_", " "): count for kind, count in follower.events.items()}
+    ratio = live.ratio
+    if ratio is not None:
+        values["squared error over training"] = ratio
+        if ratio > drift_warning:
+            return Finding(
+                "forecast",
+                "warn",
+                f"the squared error is {ratio:.1f} times that of training: the robot, its load or"
+                " its surroundings changed, or it works where it was never recorded; record there"
+                " and train again",
+                values,
+            )
+    if new := backlog.newly_left_out():
+        return Finding(
+            "forecast",
+            "warn",
+            "messages come faster than forecasts are made, and some are left out: set"
+            " publish_every, a shorter horizon, or train with folds: 1",
+            {**values, "forecasts left out lately": new},
+        )
+    running = "following" if follower.state is not None else "not following: no segment under way"
+    return Finding("forecast", "ok", running, values)
+
+
+def model_finding(served: ServedModel, changed: bool) -> Finding:
+    """Return which model is served."""
+    model = served.model
+    values = {
+        "file": served.path,
+        "checksum": served.checksum,
+        "kind": model.kind,
+        "period [s]": model.signature.period,
+        "observations": ", ".join(model.signature.observation_names),
+        "actions": ", ".join(model.signature.action_names),
+    }
+    if changed:
+        message = "there is a newer model file; call ~/reload to serve it"
+        return Finding("model", "warn", message, values)
+    return Finding("model", "ok", f"serving {served.path.name}", values)
+
+
+def _errors(live: Any, reference: Any) -> Mapping[str, Any]:
+    values = {}
+    for what, squares in (("live", live), ("training", reference)):
+        if squares is None:
+            continue
+        for horizon in sorted({1, (len(squares) + 1) // 2, len(squares)}):
+            root = float(np.sqrt(np.nanmean(squares[horizon - 1])))
+            values[f"{what} error at horizon {horizon}"] = root
+    return values

@@ -1,0 +1,58 @@
+"""The model file that a node serves: found, loaded, and watched for being replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.storage import load_model, read_model_file
+from rffpsr_ros.nodes.shared.default_places import served_model_path
+
+Fingerprint = tuple[int, int, int]
+
+
+class ServedModel(NamedTuple):
+    """A model, and where it came from."""
+
+    model: PredictiveModel[Any]
+    path: Path
+    checksum: str
+
+
+class ModelSource:
+    """Loads the file that a parameter names; empty: the learner's newest."""
+
+    def __init__(self, given: str) -> None:
+        self._given = given
+        self._seen: tuple[Path, Fingerprint | None] | None = None
+
+    def load(self) -> ServedModel:
+        """Load the file as it is now.
+
+        Raises
+        ------
+        InputError
+            If there is none, or it is damaged.
+        """
+        self._seen = self._look()
+        path = served_model_path(self._given)
+        checksum = str(read_model_file(path).header["checksum"])
+        return ServedModel(load_model(path), path, checksum)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is another file, or another content, than when it was loaded last."""
+        return self._look() != self._seen
+
+    def _look(self) -> tuple[Path, Fingerprint | None] | None:
+        try:
+            path = served_model_path(self._given)
+        except InputError:
+            return None
+        try:
+            status = path.stat()
+        except OSError:
+            return path, None
+        return path, (status.st_ino, status.st_mtime_ns, status.st_size)

@@ -1,0 +1,136 @@
+"""What the launch files share: their common arguments, and nodes started with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from launch import LaunchContext
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.nodes.shared.package_files import package_folder
+
+PACKAGE = "rffpsr_ros"
+BRIDGE = "gazebo_bridge_"
+"""How the names of files in ``config`` begin that are for ros_gz_bridge, not for nodes."""
+
+_UNSET = "empty: as in params_file, else the node's default"
+_COMMON = {
+    "params_file": "a parameter file, or the name of one that this package brings, such as jackal",
+    "model_path": "the model file; empty: as in params_file, else the learner writes a new one and"
+    " the filter serves the newest",
+    "namespace": "the namespace of the nodes and of their relative topics",
+    "use_sim_time": f"true: time comes from /clock; {_UNSET}",
+    "autostart": f"true: lifecycle nodes configure and activate by themselves; {_UNSET}",
+    "log_level": "debug, info, warn, error or fatal",
+}
+
+
+def common_arguments(*names: str, **defaults: str) -> list[Any]:
+    """Return the declarations of common arguments (by default of all of them)."""
+    defaults = {"log_level": "info", **defaults}
+    return [
+        DeclareLaunchArgument(name, default_value=defaults.get(name, ""), description=_COMMON[name])
+        for name in names or _COMMON
+    ]
+
+
+def argument(context: LaunchContext, name: str) -> str:
+    """Return the value of a launch argument; empty if it is not declared."""
+    return str(LaunchConfiguration(name, default="").perform(context))
+
+
+def flag(context: LaunchContext, name: str) -> bool | None:
+    """Return a launch argument as true or false; None if it is empty.
+
+    Raises
+    ------
+    InputError
+        If it is anything else.
+    """
+    value = argument(context, name).strip().lower()
+    if value not in ("", "true", "false"):
+        raise InputError(f"launch argument {name} is '{value}'; it must be true or false")
+    return None if not value else value == "true"
+
+
+def number(context: LaunchContext, name: str) -> float:
+    """Return a launch argument as a number.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    value = argument(context, name)
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"launch argument {name} is '{value}'; it must be a number") from None
+
+
+def choice(context: LaunchContext, name: str, choices: Iterable[str]) -> str:
+    """Return a launch argument that must be one of a few words.
+
+    Raises
+    ------
+    InputError
+        If it is another one.
+    """
+    value, known = argument(context, name), list(choices)
+    if value not in known:
+        raise InputError(f"launch argument {name} is '{value}'{did_you_mean(value, known)}")
+    return value
+
+
+def parameter_file(given: str) -> Path:
+    """Return a parameter file: a path, or the name of one in ``config``.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    path = Path(given).expanduser()
+    brought = {one.stem: one for one in package_folder("config").glob("*.yaml")}
+    brought = {name: one for name, one in brought.items() if not name.startswith(BRIDGE)}
+    if path.is_file():
+        return path
+    if given in brought:
+        return brought[given]
+    raise InputError(
+        f"there is no parameter file '{given}'; give a path, or one of {', '.join(sorted(brought))}"
+    )
+
+
+def node(
+    context: LaunchContext,
+    executable: str,
+    overrides: Mapping[str, Any] | None = None,
+    params_file: str = "",
+) -> Any:
+    """Return the action that starts a node as the common arguments say.
+
+    ``overrides`` win over everything, ``params_file`` stands in where the argument is empty.
+    """
+    parameters: list[Any] = []
+    if file := argument(context, "params_file") or params_file:
+        parameters.append(str(parameter_file(file)))
+    given: dict[str, Any] = {"model_path": argument(context, "model_path")}
+    given |= {name: flag(context, name) for name in ("use_sim_time", "autostart")}
+    given = {name: value for name, value in given.items() if value not in ("", None)}
+    if given := given | dict(overrides or {}):
+        parameters.append(given)
+    return Node(
+        package=PACKAGE,
+        executable=executable,
+        namespace=argument(context, "namespace"),
+        parameters=parameters,
+        arguments=["--ros-args", "--log-level", argument(context, "log_level") or "info"],
+        output="screen",
+        emulate_tty=True,
+    )

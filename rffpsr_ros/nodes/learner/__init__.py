@@ -1,0 +1,1 @@
+"""The learner node: records episodes and trains on them."""

@@ -1,0 +1,155 @@
+"""Which messages become which episode: starting, splitting, ending; without ROS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from rosbags.typesys.store import Typestore
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.recordings.episode_store import Episode, EpisodeStore
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+LABEL = "label"
+CHANNELS = "rffpsr_channels"
+"""Keys of the metadata in an episode's bag: its label, and the channel configuration as JSON."""
+
+FEWEST_TICKS = 2
+
+
+class EpisodeKeeper:
+    """Records episodes into a store.
+
+    Parameters
+    ----------
+    store, configuration
+        Where to, and what for.
+    say
+        Takes a sentence for everything worth knowing.
+    split
+        Whether an episode ends, and another begins, when time goes back.
+    now
+        The date of a new episode's name.
+    """
+
+    def __init__(
+        self,
+        store: EpisodeStore,
+        configuration: ChannelConfiguration,
+        say: Callable[[str], object],
+        split: bool = True,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        self.store = store
+        self.episode: Episode | None = None
+        self.kept = len(store.kept())
+        """How many kept episodes there are."""
+        self._configuration = configuration
+        self._say = say
+        self._split = split
+        self._now = now
+        self._newest: dict[str, int] = {}
+        self._oldest = 0
+        self._begin: Callable[[], Episode] | None = None
+        self._tolerance_ns = int(configuration.exact_period_ns)
+
+    def start(self, types: Mapping[str, str], typestore: Typestore, label: str) -> Episode:
+        """Begin an episode of topics (type by topic).
+
+        Raises
+        ------
+        InputError
+            If one is under way, or it cannot be written.
+        """
+        if self.episode is not None:
+            raise InputError(f"episode {self.episode.name} is already being recorded")
+        channels = json.dumps(self._configuration.with_types(types).to_mapping())
+        labels = {LABEL: label, CHANNELS: channels}
+        self._begin = lambda: self.store.begin(types, typestore, labels, self._now(), label)
+        return self._open()
+
+    def take(self, topic: str, receive_ns: int, stamp_ns: int, data: bytes) -> None:
+        """Take a message; it may split the episode.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written; the episode is then over, and what there is of it is kept.
+        """
+        if self.episode is None:
+            return
+        newest = self._newest.get(topic, stamp_ns)
+        back = max(newest - stamp_ns - self._tolerance_ns, self.episode.last_ns - receive_ns)
+        if back > 0 and self._split:
+            self._say(f"time went back: episode {self.episode.name} ends, another begins")
+            self.end()
+            self._open()
+        self._newest[topic] = max(stamp_ns, self._newest.get(topic, stamp_ns))
+        self._oldest = min(stamp_ns, self._oldest or stamp_ns)
+        try:
+            # A bag is read in the order of its times, which must be that of arrival.
+            self.episode.write(topic, max(receive_ns, self.episode.last_ns + 1), data)
+        except OSError as problem:
+            raise self._interrupted(problem) from None
+
+    def flush(self) -> None:
+        """Let everything so far survive a kill.
+
+        Raises
+        ------
+        InputError
+            As `take`.
+        """
+        if self.episode is None:
+            return
+        try:
+            self.episode.flush()
+        except OSError as problem:
+            raise self._interrupted(problem) from None
+
+    def end(self) -> Path | None:
+        """End the episode; return its bag, None if it was too short to keep."""
+        episode, self.episode = self.episode, None
+        if episode is None:
+            return None
+        shortest = FEWEST_TICKS * self._configuration.period
+        if (max(self._newest.values(), default=0) - self._oldest) / 1e9 < shortest:
+            self._say(f"episode {episode.name} is discarded: it is shorter than {shortest:g} s")
+            episode.discard()
+            return None
+        try:
+            bag = episode.keep()
+        except OSError as problem:
+            episode.abandon()
+            self._say(
+                f"episode {episode.name} could not be completed ({problem.strerror}); it will be"
+                " when the learner starts again"
+            )
+            return None
+        self.kept += 1
+        self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
+        return bag
+
+    def discard(self) -> str | None:
+        """Delete the episode under way; return its name, None if there is none."""
+        episode, self.episode = self.episode, None
+        if episode is None:
+            return None
+        episode.discard()
+        self._say(f"episode {episode.name} discarded")
+        return episode.name
+
+    def _open(self) -> Episode:
+        assert self._begin is not None
+        self._newest, self._oldest = {}, 0
+        self.episode = self._begin()
+        self._say(f"recording episode {self.episode.name}")
+        return self.episode
+
+    def _interrupted(self, problem: OSError) -> InputError:
+        name = "" if self.episode is None else self.episode.name
+        self.end()
+        return InputError(f"recording of episode {name} ended: {problem.strerror}")

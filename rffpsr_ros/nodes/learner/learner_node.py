@@ -1,0 +1,349 @@
+"""The learner node: records episodes of a running robot and trains a model on them.
+
+See docs/nodes.md for its topics, services and parameters.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Bool
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
+from rffpsr_ros.nodes.learner.recovery import Recovery
+from rffpsr_ros.nodes.learner.training_run import TrainingRun, model_written
+from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
+from rffpsr_ros.nodes.shared.default_places import episodes_folder, new_model_path
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, Finding, status
+from rffpsr_ros.nodes.shared.message_classes import typestore_of
+from rffpsr_ros.nodes.shared.parameters import LEARNER, declare, given_parameters, misspelt, refusal
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs
+from rffpsr_ros.nodes.shared.trigger_services import offer
+from rffpsr_ros.recordings.episode_store import EpisodeStore
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+NAME = "rffpsr_learner"
+HOUSEKEEPING_SECONDS = 0.25
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+
+
+class LearnerNode(LifecycleNode):
+    """Lifecycle node: configured it listens, active it records and trains."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+        declare(self, LEARNER)
+        for sentence in misspelt(given_parameters(self), [one.name for one in LEARNER]):
+            self.get_logger().warning(sentence)
+        self._complaints = Complaints(self.get_logger())
+        self._configuration: ChannelConfiguration | None = None
+        self._keeper: EpisodeKeeper | None = None
+        self._inputs: dict[str, TopicInput] = {}
+        self._recovery: Recovery | None = None
+        self._training: TrainingRun | None = None
+        self._outcome = Finding("learner", "ok", "not configured yet", {})
+        self._told: tuple[Any, ...] = ()
+        self._active = False
+        self._receive_times = ReceiveTimes(node_time(self))
+        self._status = self.create_publisher(DiagnosticStatus, "~/status", LATCHED)
+        self._recording = self.create_publisher(Bool, "~/recording", LATCHED)
+        offer(
+            self,
+            {
+                "start_episode": self._start_episode,
+                "end_episode": self._end_episode,
+                "discard_episode": self._discard_episode,
+                "train": self._train,
+                "cancel_training": self._cancel_training,
+            },
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
+        self.add_on_set_parameters_callback(self._on_set_parameters)
+
+    # Lifecycle. Exceptions in these callbacks would vanish without a trace.
+
+    def begin(self) -> None:
+        """Configure and activate by oneself, if that is wanted."""
+        succeeded = TransitionCallbackReturn.SUCCESS
+        if self._value("autostart") and self.trigger_configure() == succeeded:
+            self.trigger_activate()
+
+    def close(self) -> None:
+        """End the episode, which is kept, and the training, which leaves nothing."""
+        if self._keeper is not None:
+            self._keeper.end()
+        if self._training is not None:
+            self._training.cancel()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Find out what to record and where to."""
+        return self._guarded(self._configure)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Record and train when asked, from now on."""
+        self._active = True
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """End what is under way."""
+        self._active = False
+        self.close()
+        self._training = None
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Let go of the topics."""
+        return self._guarded(self._let_go)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """End what is under way and let go of the topics."""
+        self._active = False
+        self.close()
+        return self._guarded(self._let_go)
+
+    def _guarded(self, act: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            act()
+        except InputError as problem:
+            self._outcome = Finding("learner", "error", str(problem), {})
+            self.get_logger().error(str(problem))
+            return TransitionCallbackReturn.FAILURE
+        except Exception:
+            self.get_logger().error(traceback.format_exc())
+            return TransitionCallbackReturn.FAILURE
+        finally:
+            self._tell()
+        return TransitionCallbackReturn.SUCCESS
+
+    def _configure(self) -> None:
+        configuration = channels_given_to(self)
+        store = EpisodeStore(episodes_folder(self._value("dataset_directory")))
+        self._let_go()
+        self._recovery = Recovery(store)
+        self._configuration = configuration
+        self._keeper = EpisodeKeeper(
+            store, configuration, self.get_logger().info, self._value("reset_on_time_jump")
+        )
+        self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
+        self._outcome = Finding("learner", "ok", "ready", {})
+        self.get_logger().info(
+            f"listening to {', '.join(configuration.topics)}; {len(store.kept())} episodes in"
+            f" {store.folder}"
+        )
+        self._listen()
+
+    def _let_go(self) -> None:
+        for one in self._inputs.values():
+            one.unsubscribe()
+        self._inputs = {}
+
+    def _listen(self) -> None:
+        """Subscribe as strongly as the publishers that are there allow; again if that changes."""
+        depth = self._value("queue_depth")
+        for one in self._inputs.values():
+            one.look_around()
+            if one.problem:
+                self._complaints.error(one.topic, one.problem)
+                continue
+            self._complaints.over(one.topic, f"topic {one.topic} is in order again")
+            if not one.type or not one.publishers():
+                continue
+            profile = one.follows(depth)
+            if not one.subscribed or one.asks_other_than(profile):
+                one.subscribe(profile, self._receive_times, overridable=False)
+
+    # Episodes
+
+    def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
+        keeper = self._keeper
+        if keeper is None or keeper.episode is None:
+            return
+        try:
+            stamp_ns = source.read_stamp(data, receive_ns)
+            keeper.take(source.topic, receive_ns, stamp_ns, data)
+        except InputError as problem:
+            self._fail(str(problem))
+
+    def _start_episode(self) -> str:
+        keeper = self._ready()
+        self._check_disk(keeper)
+        unknown = [one.topic for one in self._inputs.values() if not one.type]
+        if unknown:
+            raise InputError(f"the type of {', '.join(unknown)} is unknown: nobody publishes it")
+        types = {one.topic: one.type for one in self._inputs.values()}
+        label = self._value("episode.label")
+        episode = keeper.start(types, typestore_of(types.values()), label)
+        self._complaints.over("learner")
+        silent = [one.topic for one in self._inputs.values() if not one.subscribed]
+        return f"recording {episode.name}" + (
+            f"; nobody publishes {', '.join(silent)} yet" if silent else ""
+        )
+
+    def _end_episode(self) -> str:
+        keeper = self._ready()
+        if keeper.episode is None:
+            raise InputError("no episode is being recorded")
+        bag = keeper.end()
+        self._tell()
+        if bag is None:
+            raise InputError("the episode was not kept; see the log")
+        return f"kept as {bag}"
+
+    def _discard_episode(self) -> str:
+        name = self._ready().discard()
+        if name is None:
+            raise InputError("no episode is being recorded")
+        self._tell()
+        return f"{name} discarded"
+
+    def _ready(self) -> EpisodeKeeper:
+        if self._keeper is None or not self._active:
+            raise InputError("the learner is not active")
+        return self._keeper
+
+    def _check_disk(self, keeper: EpisodeKeeper) -> None:
+        free, needed = keeper.store.free_megabytes(), self._value("minimum_free_disk")
+        if free < needed:
+            raise InputError(
+                f"only {free:.0f} MB of disk space are free in {keeper.store.folder}, less than"
+                f" minimum_free_disk ({needed:.0f} MB)"
+            )
+
+    def _fail(self, sentence: str) -> None:
+        self._outcome = Finding("learner", "error", sentence, {})
+        self._complaints.error("learner", sentence)
+        self._tell()
+
+    def _watch_episode(self, keeper: EpisodeKeeper) -> None:
+        """Flush, and end an episode that is long enough or has no more room; start the next."""
+        longest = self._value("episode.max_duration")
+        if keeper.episode is not None:
+            try:
+                keeper.flush()
+                self._check_disk(keeper)
+            except InputError as problem:
+                keeper.end()
+                self._fail(str(problem))
+                return
+            if longest and keeper.episode.duration >= longest:
+                keeper.end()
+        elif self._value("episode.auto_start") and all(i.count for i in self._inputs.values()):
+            self._start_episode()
+
+    # Training
+
+    def _train(self) -> str:
+        keeper = self._ready()
+        assert self._configuration is not None
+        if self._training is not None:
+            raise InputError("a training is under way; cancel it first")
+        if self._recovery is not None:
+            raise InputError("an episode that a kill cut short is being recovered; ask again")
+        bags = keeper.store.kept()
+        if not bags:
+            raise InputError(f"there is no episode in {keeper.store.folder} to train on")
+        target = new_model_path(self._value("model_path"), datetime.now())
+        self._training = TrainingRun(self._configuration.to_mapping(), bags, target)
+        self._outcome = Finding("learner", "ok", "training", {"episodes": len(bags)})
+        self.get_logger().info(f"training on {len(bags)} episodes")
+        self._tell()
+        return f"training on {len(bags)} episodes; see ~/status"
+
+    def _cancel_training(self) -> str:
+        if self._training is None:
+            raise InputError("no training is under way")
+        self._training.cancel()
+        self._training = None
+        self._outcome = Finding("learner", "ok", "training was cancelled", {})
+        self.get_logger().info("training was cancelled")
+        self._tell()
+        return "cancelled"
+
+    def _watch_training(self, training: TrainingRun) -> None:
+        known = len(training.warnings)
+        result = training.poll()
+        for sentence in training.warnings[known:]:
+            self.get_logger().warning(f"{sentence}; see docs/exploration.md")
+        if result is None:
+            return
+        self._training = None
+        if "error" in result:
+            self._fail(f"training failed: {result['error']}")
+            return
+        self._outcome = model_written(result, training.warnings)
+        self.get_logger().info(f"model written: {result['model']} ({result['trained_on']})")
+
+    def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:
+        result = recovery.result()
+        if result is None:
+            return
+        self._recovery = None
+        saved, lost = result
+        keeper.kept += len(saved)
+        for bag in saved:
+            self.get_logger().warning(f"episode {bag.name}, cut short by a kill, was recovered")
+        for sentence in lost:
+            self.get_logger().error(sentence)
+
+    # Every now and then
+
+    def _keep_house(self) -> None:
+        if self._keeper is None:
+            return
+        self._listen()
+        if self._recovery is not None:
+            self._watch_recovery(self._recovery, self._keeper)
+        if self._active:
+            try:
+                self._watch_episode(self._keeper)
+            except InputError as problem:
+                self._fail(str(problem))
+        if self._training is not None:
+            self._watch_training(self._training)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Publish status and recording, if they changed."""
+        episode = None if self._keeper is None else self._keeper.episode
+        values = dict(self._outcome.values)
+        if self._keeper is not None:
+            values["kept episodes"] = self._keeper.kept
+        if self._training is not None:
+            values |= self._training.progress()
+        values["recording"] = "" if episode is None else episode.name
+        finding = self._outcome._replace(values=values)
+        news = (finding.level, finding.message, tuple(values.items()))
+        if news == self._told:
+            return
+        self._told = news
+        self._status.publish(status(self.get_name(), finding))
+        self._recording.publish(Bool(data=episode is not None))
+
+    def _on_set_parameters(self, changed: Sequence[Any]) -> SetParametersResult:
+        reason = refusal(LEARNER, changed)
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    def _value(self, name: str) -> Any:
+        return self.get_parameter(name).value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the learner node."""
+    return run(LearnerNode, NAME, arguments)

@@ -1,0 +1,150 @@
+"""A training under way in another process: started, listened to, cancelled; without ROS.
+
+Never in a thread or a fork of the node: a thread would hold up its callbacks, and a fork would
+take the middleware's threads and locks along.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import rffpsr_ros
+from rffpsr_ros.nodes.shared.diagnostics import Finding, Level
+
+PATIENCE = 1.0
+"""Seconds that a cancelled training has to end by itself."""
+
+
+class TrainingRun:
+    """Starts training at once.
+
+    Parameters
+    ----------
+    channels
+        The channel configuration as `ChannelConfiguration.to_mapping` gives it.
+    bags
+        What to train on.
+    target
+        The model file to write; its folder is made if need be.
+
+    Attributes
+    ----------
+    stage, fraction
+        How far it is.
+    warnings
+        What the recordings lack, a sentence each.
+    error
+        The best validation error so far, in standard deviations; None in stages that know none.
+    """
+
+    def __init__(self, channels: Mapping[str, Any], bags: Sequence[Path], target: Path) -> None:
+        self.target = target
+        self.stage = "starting"
+        self.fraction = 0.0
+        self.error: float | None = None
+        self.warnings: list[str] = []
+        self._result: dict[str, Any] = {}
+        self._heard: deque[dict[str, Any]] = deque()
+        # Kept open while this object lives, read if the process fails.
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rffpsr_ros.nodes.learner.training_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C in the terminal is for the node to handle.
+        )
+        request = {"channels": channels, "bags": [str(b) for b in bags], "out": str(target)}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def poll(self) -> dict[str, Any] | None:
+        """Take note of progress; return the result once there is one.
+
+        It holds ``model`` (and ``trained_on``, ``mse``), or ``error``.
+        """
+        ended = self._process.poll() is not None
+        if ended:
+            self._listener.join()
+        while self._heard:
+            entry = self._heard.popleft()
+            if "stage" in entry:
+                self.stage, self.fraction = entry["stage"], entry["fraction"]
+                self.error = entry["error_by_now"]
+            elif "warning" in entry:
+                self.warnings.append(entry["warning"])
+            else:
+                self._result = entry
+        if not ended:
+            return None
+        return self._result or {"error": self._failure()}
+
+    def progress(self) -> dict[str, Any]:
+        """Return stage, progress and error by now, as the learner's status tells them."""
+        values: dict[str, Any] = {"stage": self.stage, "progress": round(self.fraction, 2)}
+        if self.error is not None:
+            values["error [standard deviations]"] = float(f"{self.error:.3g}")
+        values |= _numbered(self.warnings)
+        return values
+
+    def cancel(self) -> None:
+        """End the process, and remove what it may have begun to write."""
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for partial in self.target.parent.glob(f".{self.target.name}.*"):
+            partial.unlink(missing_ok=True)
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                self._heard.append(json.loads(line))
+            except ValueError:
+                continue  # a library that prints
+
+    def _failure(self) -> str:
+        """Return why the process ended without saying."""
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        code = self._process.returncode
+        return f"training ended with code {code}" + (f": {lines[-1]}" if lines else "")
+
+
+def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> Finding:
+    """Return what is to be said of a training that gave a model."""
+    values = {"model": result["model"], "trained on": result["trained_on"]}
+    values |= {f"error at horizon {h}": v**0.5 for h, v in enumerate(result["mse"], 1)}
+    values |= _numbered(warnings)
+    level: Level = "warn" if warnings else "ok"
+    return Finding("learner", level, f"model written: {result['model']}", values)
+
+
+def _numbered(sentences: Sequence[str]) -> dict[str, str]:
+    """Return warnings by what a status calls them."""
+    return {f"warning {number}": sentence for number, sentence in enumerate(sentences, 1)}
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which the process finds this very package, on one thread."""
+    package = str(Path(rffpsr_ros.__file__).resolve().parents[1])
+    path = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), **dict.fromkeys(threads, "1")}

@@ -1,0 +1,25 @@
+"""The channel configuration that a node is given: as a file, or among its own parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rffpsr_ros.nodes.shared.parameters import given_parameters
+from rffpsr_ros.signals.channel_file import channels_from_overrides, load_channels
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+
+def channels_given_to(node: Any) -> ChannelConfiguration:
+    """Return the configuration in the file that ``channels_file`` names, else the parameters'.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is wrong.
+    """
+    file = node.get_parameter("channels_file").value
+    if file:
+        return load_channels(Path(file).expanduser())
+    given = given_parameters(node)
+    return channels_from_overrides(given, f"the parameters of node {node.get_name()}")

@@ -1,0 +1,85 @@
+"""From findings in plain words to the messages of /diagnostics, and complaints said only once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from rffpsr_ros.nodes.shared.message_classes import make
+
+Level = Literal["ok", "warn", "error", "stale"]
+
+_LEVELS: Mapping[Level, bytes] = {
+    "ok": b"\x00",
+    "warn": b"\x01",
+    "error": b"\x02",
+    "stale": b"\x03",
+}
+_ORDER: tuple[Level, ...] = ("ok", "warn", "stale", "error")
+
+
+class Finding(NamedTuple):
+    """What is to be said of one aspect of a node."""
+
+    aspect: str
+    level: Level
+    message: str
+    values: Mapping[str, Any]
+
+
+def worst(levels: Iterable[Level]) -> Level:
+    """Return the worst of several levels; ok if there are none."""
+    return max(levels, key=_ORDER.index, default="ok")
+
+
+def status(node_name: str, finding: Finding) -> Any:
+    """Return a diagnostic_msgs/msg/DiagnosticStatus."""
+    return make(
+        "diagnostic_msgs/msg/DiagnosticStatus",
+        level=_LEVELS[finding.level],
+        name=f"{node_name}: {finding.aspect}",
+        message=finding.message,
+        hardware_id="",
+        values=[
+            make("diagnostic_msgs/msg/KeyValue", key=key, value=_text(value))
+            for key, value in finding.values.items()
+        ],
+    )
+
+
+def diagnostic_array(node_name: str, stamp: Any, findings: Iterable[Finding]) -> Any:
+    """Return a diagnostic_msgs/msg/DiagnosticArray."""
+    return make(
+        "diagnostic_msgs/msg/DiagnosticArray",
+        header=make("std_msgs/msg/Header", stamp=stamp, frame_id=""),
+        status=[status(node_name, finding) for finding in findings],
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Complaints:
+    """Logs a sentence when it becomes true, not as long as it stays so."""
+
+    def __init__(self, logger: Any) -> None:
+        self._logger = logger
+        self._said: dict[str, str] = {}
+
+    def error(self, about: str, sentence: str) -> None:
+        """Log an error about something, unless it is what was said of it last."""
+        if self._said.get(about) != sentence:
+            self._said[about] = sentence
+            self._logger.error(sentence)
+
+    def warn(self, about: str, sentence: str) -> None:
+        """Log a warning about something, unless it is what was said of it last."""
+        if self._said.get(about) != sentence:
+            self._said[about] = sentence
+            self._logger.warning(sentence)
+
+    def over(self, about: str, sentence: str = "") -> None:
+        """Note that there is nothing to complain of any more; say so if there was."""
+        if self._said.pop(about, None) is not None and sentence:
+            self._logger.info(sentence)

@@ -1,0 +1,128 @@
+"""From ``main`` to the end of a node: start, spin, and an orderly end on SIGINT or SIGTERM.
+
+Signals only ask for the end; nothing is interrupted halfway. They are seen between two callbacks,
+of which there is one at least every tenth of a second.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any, Protocol
+
+import rclpy
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.signals import SignalHandlerOptions
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.message_wait import MessageWait, take_waiting
+
+WAKE_SECONDS = 0.1
+
+
+class Runnable(Protocol):
+    """What can be run: a node that starts by itself and closes what it has open."""
+
+    def begin(self) -> None:
+        """Start, after construction and before spinning."""
+        ...
+
+    def close(self) -> None:
+        """Complete what was begun; called once, at the end."""
+        ...
+
+
+class Finished(Exception):
+    """Raised by a node that has done all it was started for."""
+
+
+class _Stop:
+    """Notes that a signal asked for the end."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask)
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+
+def run(
+    make: Callable[[], Any],
+    name: str,
+    arguments: Sequence[str] | None = None,
+    messages_first: bool = False,
+) -> int:
+    """Run a node until it is asked to end; return the exit code.
+
+    ``make`` returns a ROS node that is `Runnable`. An `InputError` at the start is logged in one
+    line and makes the code 2. With ``messages_first`` messages are handed out as they come, past
+    the executor, until something else does: for nodes that answer a thousand a second.
+    """
+    stop = _Stop()
+    rclpy.init(
+        args=None if arguments is None else list(arguments),
+        signal_handler_options=SignalHandlerOptions.NO,
+    )
+    node = None
+    code = 0
+    try:
+        node = make()
+        node.begin()
+        gc.freeze()  # looking through all that is there by now would take a tenth of a second
+        _spin(node, stop, messages_first)
+    except (ExternalShutdownException, Finished):
+        pass
+    except InputError as problem:
+        get_logger(name).error(str(problem))
+        code = 2
+    finally:
+        if node is not None:
+            node.close()
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return code
+
+
+def _spin(node: Any, stop: _Stop, messages_first: bool) -> None:
+    executor = _executor(node.get_parameter("executor").value)
+    wake = node.create_timer(WAKE_SECONDS, _nothing, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    executor.add_node(node)
+    messages = MessageWait(node)
+    gathers_before_waiting = isinstance(executor, SingleThreadedExecutor)
+    # It makes a timer, too, for every wait that has a limit.
+    limit = None if gathers_before_waiting else WAKE_SECONDS
+    try:
+        while rclpy.ok() and not stop.asked:
+            executor.spin_once(timeout_sec=limit)
+            if gathers_before_waiting:
+                take_waiting(list(node.subscriptions))
+                if messages_first:
+                    messages.take_as_they_come()
+    finally:
+        wake.cancel()
+        # A node that is destroyed later would wake an executor that is gone, and crash.
+        node.executor = None
+        executor.shutdown()
+
+
+def _executor(name: str) -> Any:
+    if name == "events":
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor
+        except ImportError:
+            raise InputError(
+                "this ROS has no events executor; set the parameter executor to single_threaded"
+            ) from None
+        return EventsExecutor()
+    return SingleThreadedExecutor()
+
+
+def _nothing() -> None:
+    """Let a waiting executor return, so that signals are seen."""

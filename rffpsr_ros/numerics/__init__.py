@@ -1,0 +1,1 @@
+"""Arrays: their type, small inverses, packing, scores."""

@@ -1,0 +1,1 @@
+"""Who does the work: this process or a Dask cluster, always with the same result."""

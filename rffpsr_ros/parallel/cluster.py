@@ -1,0 +1,168 @@
+"""Work done by the workers of a Dask cluster, in the fixed order of the data.
+
+Nothing here imports Dask: whoever has its client brings it along.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, Generic
+
+from rffpsr_ros.parallel.blas_threads import keep_one_blas_thread
+from rffpsr_ros.parallel.freed_memory import keep_freed_memory
+from rffpsr_ros.parallel.workers import (
+    THIS_PROCESS,
+    HeldT,
+    Holders,
+    ItemT,
+    ResultT,
+    Workers,
+)
+
+AHEAD = 3
+"""Items handed out per thread of the cluster: enough that none waits for the next one."""
+
+
+class Cluster:
+    """The workers of a Dask cluster.
+
+    An item goes where its recording was read, while that worker lives; every item can be worked on
+    by any worker, and its result does not depend on which. So a lost worker costs the items it was
+    about, and the bags it had read.
+
+    Parameters
+    ----------
+    client
+        A ``distributed.Client``.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._pack: Callable[[Any], bytes] = import_module("cloudpickle").dumps
+
+    def map(
+        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        """Yield the function's results in the order of the items."""
+        # The function, with the feature maps in it, travels once to every worker.
+        work = self._send(function)
+        waiting: deque[Any] = deque()
+        upcoming = iter(items)
+        ahead = max(AHEAD * sum(self._client.nthreads().values()), AHEAD)
+        for item in upcoming:
+            waiting.append(self._submit(work, item))
+            if len(waiting) == ahead:
+                break
+        while waiting:
+            result = self._result(waiting.popleft())
+            for item in upcoming:
+                waiting.append(self._submit(work, item))
+                break
+            yield result
+
+    def holding(self, value: HeldT) -> Holders[HeldT]:
+        """Return the workers with a value that travels to them once, however often they map."""
+        return _Holding[HeldT](self._client, self._pack, self._send(value))
+
+    def _send(self, value: Any) -> Any:
+        """Return the future of a value, which as a task's result is made again where it is lost.
+
+        It and the items are packed here: Dask would give arrays that lie anywhere in memory, and
+        products round differently there.
+        """
+        with warnings.catch_warnings():
+            # Data within a graph are what Dask warns of, and what makes them survive their holder.
+            warnings.filterwarnings("ignore", "Sending large graph")
+            return self._client.submit(_same, self._pack(value), pure=False)
+
+    def _result(self, future: Any) -> Any:
+        result = future.result()
+        if hasattr(result, "home"):  # what it tells of lies where it was made
+            result.home = next(iter(self._client.who_has([future])[future.key]), None)
+        return result
+
+    def _submit(self, work: Any, item: Any) -> Any:
+        home = _home(item)
+        place = {} if home is None else {"workers": [home], "allow_other_workers": True}
+        return self._client.submit(_do, work, self._pack(item), pure=False, **place)
+
+
+class _Holding(Generic[HeldT]):
+    """The workers of a cluster with a value; each thread gets one share of the items.
+
+    A map may take no longer than a few of Dask's round trips: one for all of a thread's items is
+    what it can afford, and the function travels with them.
+    """
+
+    def __init__(self, client: Any, pack: Callable[[Any], bytes], held: Any) -> None:
+        self._client = client
+        self._pack = pack
+        self._held = held
+
+    def map(
+        self, function: Callable[[HeldT, ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        threads = self._client.nthreads().items()
+        turns = sorted((turn, worker) for worker, count in threads for turn in range(count))
+        places = [worker for _, worker in turns][: len(items)] or [None]
+        bounds = [len(items) * i // len(places) for i in range(len(places) + 1)]
+        shares = [items[first:last] for first, last in pairwise(bounds)]
+        futures = [
+            self._client.submit(
+                _do_share,
+                self._held,
+                self._pack((function, share)),
+                pure=False,
+                workers=place,
+                allow_other_workers=place is not None,
+            )
+            for share, place in zip(shares, places, strict=True)
+        ]
+        for future in futures:
+            yield from future.result()
+
+
+def workers_of(client: Any) -> Workers:
+    """Return the workers of a ``distributed.Client``'s cluster; without one, this process."""
+    return THIS_PROCESS if client is None else Cluster(client)
+
+
+def _same(parcel: bytes) -> bytes:
+    return parcel
+
+
+def _do(work: bytes, item: bytes) -> Any:
+    _settle()
+    return _unpacked(work)(pickle.loads(item))
+
+
+def _do_share(held: bytes, share: bytes) -> list[Any]:
+    _settle()
+    function, items = pickle.loads(share)
+    value = _unpacked(held)
+    return [function(value, item) for item in items]
+
+
+def _settle() -> None:
+    """Make this worker's process one that multiplies many small matrices."""
+    keep_one_blas_thread()
+    keep_freed_memory()
+
+
+@lru_cache(maxsize=4)
+def _unpacked(parcel: bytes) -> Any:
+    return pickle.loads(parcel)
+
+
+def _home(item: Any) -> str | None:
+    """Return the worker that read the item's first recording, where that is known."""
+    while isinstance(item, tuple | list) and len(item):
+        item = item[0]
+    home = getattr(item, "home", None)
+    return home if isinstance(home, str) else None

@@ -1,0 +1,1 @@
+"""The predictive state controlled model, in the order of the paper."""

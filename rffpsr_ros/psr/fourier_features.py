@@ -1,0 +1,134 @@
+"""Random Fourier features of the Gaussian kernel, projected onto their principal directions."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array, as_sent
+
+MEDIAN_POINTS = 1000
+"""Points that the median trick looks at; more change the bandwidth by less than a percent."""
+
+MEANWHILE = 2**17
+"""Cosines held at a time while points are turned into features."""
+
+
+def median_distance(points: Array, generator: np.random.Generator) -> float:
+    """Return the median Euclidean distance between rows (N, d): the median trick.
+
+    At most `MEDIAN_POINTS` rows, drawn without replacement, are compared. Where most of them
+    coincide, the median is that of the distances between those that do not.
+    """
+    if len(points) > MEDIAN_POINTS:
+        points = points[generator.choice(len(points), MEDIAN_POINTS, replace=False)]
+    squares = np.sum(points**2, axis=1)
+    squared = squares[:, None] + squares - 2 * points @ points.T
+    pairs = squared[~np.tri(len(points), dtype=bool)]
+    rounding = 1e-12 * squares.max()
+    median = np.median(pairs)
+    if median <= rounding:  # Most points coincide, as those of an on-off command do.
+        apart = pairs[pairs > rounding]
+        median = np.median(apart) if len(apart) else 1.0
+    return float(np.sqrt(median))
+
+
+def draw_frequencies(
+    size: int, count: int, bandwidth: float, generator: np.random.Generator
+) -> Array:
+    """Return ``count`` frequencies (count, size) of the Gaussian kernel with this bandwidth."""
+    return generator.standard_normal((count, size)) / bandwidth
+
+
+def random_fourier_features(points: Array, frequencies: Array) -> Array:
+    """Return [cos V x, sin V x] / sqrt(D), (..., 2 D), of points (..., d); Rahimi and Recht 2007.
+
+    Inner products approach exp(-|x - y|^2 / (2 bandwidth^2)) at a rate 1 / sqrt(D).
+    """
+    features = _waves(points, frequencies)
+    features *= 1 / np.sqrt(max(len(frequencies), 1))
+    return features
+
+
+def _waves(points: Array, frequencies: Array) -> Array:
+    phase = points @ frequencies.T
+    count = len(frequencies)
+    waves = np.empty((*phase.shape[:-1], 2 * count), phase.dtype)
+    np.cos(phase, out=waves[..., :count])
+    np.sin(phase, out=waves[..., count:])
+    return waves
+
+
+class Features(Protocol):
+    """Any differentiable map from points (..., d) to features (..., r); a NamedTuple of arrays."""
+
+    def _asdict(self) -> dict[str, Array]:
+        """Return the arrays that the map consists of."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Return the number of features r."""
+        ...
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (..., r) of points (..., d)."""
+        ...
+
+    def with_pullback(self, points: Array) -> tuple[Array, Array]:
+        """Return the features, and what `pullback` needs."""
+        ...
+
+    def pullback(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
+        ...
+
+    def astype(self, dtype: type[np.floating]) -> Features:
+        """Return the same map computing in another precision."""
+        ...
+
+
+class FeatureMap(NamedTuple):
+    """phi(x) = U^T rff(x): random Fourier features projected onto r directions.
+
+    ``frequencies`` (D, d) is V, ``projection`` (2 D, r) is U. ``numpy`` scalars keep their type,
+    so a map cast to float32 computes in float32.
+    """
+
+    frequencies: Array
+    projection: Array
+
+    @property
+    def size(self) -> int:
+        """Return the number of features r."""
+        return int(self.projection.shape[1])
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (..., r) of points (..., d)."""
+        # Few points at a time: their waves, a hundred times as many numbers, stay in the cache.
+        waves = len(self.frequencies) * math.prod(points.shape[1:-1])
+        together = max(MEANWHILE // max(waves, 1), 1)
+        if points.ndim > 1 and len(points) > together:
+            parts = [self(points[i : i + together]) for i in range(0, len(points), together)]
+            return np.concatenate(parts)
+        features = _waves(points, self.frequencies) @ self.projection
+        count = max(len(self.frequencies), 1)
+        return np.asarray(features * self.projection.dtype.type(1 / np.sqrt(count)))
+
+    def with_pullback(self, points: Array) -> tuple[Array, Array]:
+        """Return the features (..., r) and the raw ones (..., 2 D) that `pullback` needs."""
+        raw = random_fourier_features(points, self.frequencies)
+        return raw @ self.projection, raw
+
+    def pullback(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
+        count = len(self.frequencies)
+        at_raw = gradient @ self.projection.T
+        at_phase = at_raw[..., count:] * raw[..., :count] - at_raw[..., :count] * raw[..., count:]
+        return np.asarray(at_phase @ self.frequencies)
+
+    def astype(self, dtype: type[np.floating]) -> FeatureMap:
+        """Return the same map computing in another precision."""
+        return FeatureMap(*(as_sent(part.astype(dtype)) for part in self))

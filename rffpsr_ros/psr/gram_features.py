@@ -1,0 +1,134 @@
+"""Features of the Gaussian kernel itself, by Gram matrices: HSE-PSR without approximation.
+
+All that kernel Bayes' rule computes lies in the span of the training windows' features. The Gram
+matrix G = V L V^T gives an orthonormal basis of that span, in which x has the coordinates
+L^{-1/2} V^T k(X, x): inner products are the kernel's, and what is learned from such coordinates is
+what formulas in Gram matrices give (Boots, Gretton and Gordon 2013). Those hold an N x N matrix for
+each of N windows. Coordinates can be cut where the kernel's spectrum has all but ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.data.windows import Windows, chunks_of
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.feature_set import (
+    FeatureOptions,
+    FeatureSet,
+    Fitted,
+    fit_products,
+)
+from rffpsr_ros.psr.fourier_features import median_distance
+
+MATRICES = 6
+"""Gram matrices that are in memory at once: one, its eigenvectors, and what finding them takes."""
+
+
+class KernelMap(NamedTuple):
+    """Coordinates of the Gaussian kernel's features in the span of those of N points."""
+
+    points: Array  # X (N, d)
+    coordinates: Array  # V L^{-1/2} (N, r)
+    width: Array  # (): bandwidth
+
+    @property
+    def size(self) -> int:
+        """Return the number of coordinates r."""
+        return int(self.coordinates.shape[1])
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (..., r) of points (..., d)."""
+        return np.asarray(gaussian_kernel(points, self.points, self.width) @ self.coordinates)
+
+    def with_pullback(self, points: Array) -> tuple[Array, Array]:
+        """Return the features, and kernel and points side by side for `pullback`."""
+        kernel = gaussian_kernel(points, self.points, self.width)
+        return kernel @ self.coordinates, np.concatenate([kernel, points], axis=-1)
+
+    def pullback(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
+        count = len(self.points)
+        pulled = (gradient @ self.coordinates.T) * raw[..., :count] / self.width**2
+        return np.asarray(pulled @ self.points - pulled.sum(-1, keepdims=True) * raw[..., count:])
+
+    def astype(self, dtype: type[np.floating]) -> KernelMap:
+        """Return the same map computing in another precision."""
+        return KernelMap(*(part.astype(dtype) for part in self))
+
+
+def gaussian_kernel(left: Array, right: Array, width: Array) -> Array:
+    """Return exp(-|x - y|^2 / (2 width^2)) (..., N) between points (..., d) and (N, d)."""
+    squared = (left**2).sum(-1)[..., None] + (right**2).sum(-1) - 2 * left @ right.T
+    return np.asarray(np.exp(np.maximum(squared, 0) / (-2 * width**2)))
+
+
+def gram_coordinates(gram: Array, rank: int, tolerance: float) -> tuple[Array, float]:
+    """Return V L^{-1/2} (N, r) of a Gram matrix, and the share of its trace left out.
+
+    Directions whose singular value is below ``tolerance`` times the largest are dropped, and all
+    beyond ``rank``.
+    """
+    values, vectors = scipy.linalg.eigh(gram)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    kept = min(rank, max(1, int(np.sum(np.sqrt(values) > tolerance * np.sqrt(values[0])))))
+    lost = 1 - float(values[:kept].sum() / values.sum())
+    return vectors[:, :kept] / np.sqrt(values[:kept]), lost
+
+
+def needed_memory(windows: int, columns: int, rank: int) -> float:
+    """Return the bytes that learning from so many windows of so many values takes at its most."""
+    stage_one = 3 * rank**2 * min(rank, windows) + 2 * 4096 * rank**2
+    return 8.0 * (MATRICES * windows**2 + 2 * windows * columns + stage_one)
+
+
+def fit_gram_features(
+    source: WindowSource, options: FeatureOptions, generator: np.random.Generator, memory: float
+) -> Fitted:
+    """Return the kernel's features in coordinates of all windows; ``memory`` is in bytes.
+
+    Raises
+    ------
+    InputError
+        If more memory would be needed; the message says how much.
+    """
+    windows = source.count
+    first = source.recordings[0].cut(0, 1).read()
+    columns = (first.observations.shape[1] + first.actions.shape[1]) * (
+        source.past + source.future + 1
+    )
+    needed = needed_memory(windows, columns, options.rank)
+    if needed > memory:
+        raise InputError(
+            f"Gram matrices of {windows} windows need {needed / 1e9:.1f} GB and"
+            f" {memory / 1e9:.1f} GB are allowed; raise 'memory', learn from fewer ticks, or learn"
+            " an rff_psr, whose memory does not grow with the data"
+        )
+    sample = source.sample(windows, generator)
+    lost: dict[str, float] = {}
+
+    def map_of(name: str, view: Callable[[Windows], Array], rank: int) -> KernelMap:
+        points = np.unique(view(sample), axis=0)
+        width = np.asarray(options.bandwidth * median_distance(view(sample), generator))
+        # Equal points share one row: their features are one vector.
+        gram = gaussian_kernel(points, points, width)
+        coordinates, lost[name] = gram_coordinates(gram, rank, options.tolerance)
+        return KernelMap(points, coordinates, width)
+
+    maps = FeatureSet(
+        map_of("history", lambda w: w.history, options.rank),
+        map_of("observation", lambda w: w.observations[:, 0], options.observation_rank),
+        map_of("action", lambda w: w.actions[:, 0], options.action_rank),
+        map_of("future_observation", lambda w: w.future_observations, options.rank),
+        map_of("future_action", lambda w: w.future_actions, options.rank),
+        *([np.empty((0, 0))] * 3),
+    )
+    chunks = chunks_of(sample)
+    features = fit_products(maps, chunks, options, generator)
+    return Fitted(features, sample, lost, np.float64)

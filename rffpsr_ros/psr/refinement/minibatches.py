@@ -1,0 +1,111 @@
+"""Minibatches of segments, whose gradients sum up to that of one step.
+
+What is random is drawn before anything is computed, so that whoever computes a minibatch's
+gradient, and in whatever order, the sum has the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.refinement.rollout_loss import rollout_loss
+from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
+
+
+class Minibatch(NamedTuple):
+    """Segments by their places among all, and where rollouts start in them."""
+
+    places: Array
+    origins: Origins
+    total: int
+    """Origins in all minibatches of the step."""
+
+
+class Material(NamedTuple):
+    """What gradients are computed from, the same in every step; in single precision."""
+
+    frame: Frame
+    segments: Segments
+    horizon_weights: Array  # (H, d_o)
+
+
+@dataclass
+class Slope:
+    """A loss and its gradient at the weights; shares of them add up."""
+
+    loss: float
+    gradient: Weights
+
+    def merge(self, other: Slope) -> None:
+        """Add the share of another minibatch."""
+        self.loss += other.loss
+        for total, part in zip(self.gradient, other.gradient, strict=True):
+            total[...] += part
+
+
+class Drawing(NamedTuple):
+    """How a step's minibatches are drawn."""
+
+    batch: int
+    """Segments of a minibatch."""
+    most: int
+    """Minibatches of a step; fewer where there are not that many segments."""
+    horizon: int
+    stride: int
+    """Of a segment's origins each n-th is taken, from an offset of the minibatch's own."""
+    age: Array  # (past,): the probability that an origin among a recording's first ticks is kept
+
+    def minibatches(self, count: int) -> int:
+        """Return how many minibatches a step has, of ``count`` segments in all."""
+        return max(1, min(self.most, -(-count // self.batch)))
+
+
+def draw_minibatches(
+    segments: Segments, drawing: Drawing, generator: np.random.Generator
+) -> list[Minibatch]:
+    """Return minibatches of distinct segments, by chance where a step does not take them all."""
+    count, size = len(segments.observations), drawing.batch
+    wanted = min(count, drawing.most * size)
+    chosen = generator.choice(count, wanted, replace=False) if wanted < count else np.arange(count)
+    drawn: list[tuple[Array, Origins]] = []
+    for first in range(0, wanted, size):
+        places = np.sort(chosen[first : first + size])
+        batch = segments.pick(places)
+        offset = int(generator.integers(drawing.stride))
+        starts = origins(batch, drawing.horizon, drawing.stride, offset)
+        drawn.append((places, _thin_early(starts, batch, drawing.age, generator)))
+    total = sum(len(starts.tick) for _, starts in drawn)
+    return [Minibatch(places, starts, total) for places, starts in drawn]
+
+
+def slope(weights: Weights, material: Material, minibatch: Minibatch) -> Slope:
+    """Return a minibatch's share of its step's loss, the mean over all origins, and gradient."""
+    batch = material.segments.pick(minibatch.places)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Slope(
+            *rollout_loss(
+                weights,
+                material.frame,
+                batch,
+                minibatch.origins,
+                material.horizon_weights,
+                minibatch.total,
+            )
+        )
+
+
+def _thin_early(
+    chosen: Origins, segments: Segments, age: Array, generator: np.random.Generator
+) -> Origins:
+    """Keep origins among a recording's first ticks with the probability ``age`` (past,)."""
+    if not len(age):
+        return chosen
+    early = segments.first[chosen.segment] & (chosen.tick < len(age))
+    share = np.where(early, age[np.minimum(chosen.tick, len(age) - 1)], 1.0)
+    kept = generator.random(len(share)) < share
+    return chosen.pick(kept) if kept.any() else chosen

@@ -1,0 +1,241 @@
+"""The rolled-out prediction error and its gradient, by backpropagation through time.
+
+From every origin t the model predicts o_t, takes its own prediction for what was seen, and goes on
+for H ticks, as it will when it is used. The filter over the recorded observations runs once per
+segment; the rollouts from all origins run side by side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.filter_step import (
+    StepCache,
+    StepGradient,
+    filter_step,
+    filter_step_gradient,
+    state_part,
+)
+from rffpsr_ros.psr.predictor import Frame, Prediction, Weights, predict_observation
+from rffpsr_ros.psr.refinement.segments import Origins, Segments
+
+
+class RolloutStep(NamedTuple):
+    """One tick of a rollout; the last one has no filter step."""
+
+    joined: Array  # u (B, p r_a)
+    action: Array  # phi^a (B, r_a)
+    prediction: Prediction
+    observation_raw: Array | None  # what the pullback of phi^o needs
+    filter: StepCache | None
+
+
+class Rollout(NamedTuple):
+    """A rollout over H ticks from B origins."""
+
+    observations: Array  # (B, past + H, d_o): recorded, then predicted
+    steps: list[RolloutStep]
+
+
+def filter_segments(
+    weights: Weights, frame: Frame, segments: Segments, keep: bool = True
+) -> tuple[Array, list[StepCache]]:
+    """Return the states (L, S, p) before each tick, and every step's cache, if they are kept.
+
+    They are for gradients, and take far more memory than the states.
+    """
+    state = np.repeat(weights.initial[None], len(segments.observations), axis=0)
+    states, caches = [state], []
+    for t in range(segments.target.shape[1] - 1):
+        joined = khatri_rao(state, segments.action_features[:, t])
+        observation = segments.observation_features[:, t]
+        state, cache = filter_step(weights, frame.conditioning, joined, observation)
+        states.append(state)
+        if keep:
+            caches.append(cache)
+    return np.stack(states), caches
+
+
+def roll_out(
+    weights: Weights,
+    frame: Frame,
+    segments: Segments,
+    states: Array,
+    origins: Origins,
+    horizon: int,
+    keep: bool = True,
+) -> tuple[Array, Rollout]:
+    """Return predictions (B, H, d_o) from the states at the origins, and what led to them.
+
+    The steps are for gradients; they are kept or not.
+    """
+    past = frame.past
+    observations, actions = _recorded(frame, segments, origins, horizon)
+    state = states[origins.tick, origins.segment]
+    steps = []
+    for h in range(horizon):
+        seen, acted = observations[:, h : h + past], actions[:, h : h + past + 1]
+        action = segments.action_features[origins.segment, origins.tick + h]
+        joined = khatri_rao(state, action)
+        prediction = predict_observation(weights, frame, joined, seen, acted)
+        observations[:, past + h] = prediction.value
+        raw, cache = None, None
+        if h < horizon - 1:
+            features, raw = frame.observation.with_pullback(prediction.value)
+            state, cache = filter_step(weights, frame.conditioning, joined, features)
+        if keep:
+            steps.append(RolloutStep(joined, action, prediction, raw, cache))
+    return observations[:, past:], Rollout(observations, steps)
+
+
+def roll_out_stateless(
+    weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
+) -> Array:
+    """Return what base and direct term predict (B, H, d_o), without a state."""
+    past = frame.past
+    observations, actions = _recorded(frame, segments, origins, horizon)
+    nothing = np.zeros((len(observations), len(weights.prediction)), observations.dtype)
+    for h in range(horizon):
+        seen, acted = observations[:, h : h + past], actions[:, h : h + past + 1]
+        predicted = predict_observation(weights, frame, nothing, seen, acted)
+        observations[:, past + h] = predicted.value
+    return observations[:, past:]
+
+
+def _recorded(
+    frame: Frame, segments: Segments, origins: Origins, horizon: int
+) -> tuple[Array, Array]:
+    """Return observations and actions (B, past + H, d) from before the origins to the horizon."""
+    past, rows = frame.past, origins.segment[:, None]
+    window = origins.tick[:, None] + np.arange(past + horizon)
+    observations, actions = segments.observations[rows, window], segments.actions[rows, window]
+    unseen = segments.first[origins.segment] & (origins.tick == 0)
+    observations[unseen, :past] = frame.start.observation
+    actions[unseen, :past] = frame.start.action
+    return observations, actions
+
+
+def roll_out_gradient(
+    weights: Weights, frame: Frame, rollout: Rollout, gradient: Array
+) -> tuple[Weights, Array]:
+    """Return the weights' gradients and those at the origins' states (B, p).
+
+    ``gradient`` (B, H, d_o) is the loss's at the predictions.
+    """
+    past = frame.past
+    at_observations = np.zeros_like(rollout.observations)
+    at_observations[:, past:] = gradient
+    total = Weights(*(np.zeros_like(part) for part in weights))
+    at_state = np.zeros((len(gradient), len(weights.initial)), dtype=gradient.dtype)
+    for h in reversed(range(gradient.shape[1])):
+        step = rollout.steps[h]
+        at_joined = np.zeros_like(step.joined)
+        if step.filter is not None and step.observation_raw is not None:
+            through = filter_step_gradient(weights, step.filter, at_state)
+            add_step_gradient(total, step.joined, through)
+            at_joined += through.joined
+            at_observations[:, past + h] += frame.observation.pullback(
+                step.observation_raw, through.observation
+            )
+        at_predicted = at_observations[:, past + h]
+        if frame.bounds is not None:
+            at_predicted *= frame.bounds.strictly_inside(step.prediction.value)
+        total.prediction[...] += step.joined.T @ at_predicted
+        total.base[...] += step.prediction.base.T @ at_predicted
+        total.direct[...] += step.prediction.direct.T @ at_predicted
+        _add_window_gradient(
+            weights, frame, step.prediction, at_predicted, at_observations[:, h : past + h]
+        )
+        at_state = state_part(at_joined + at_predicted @ weights.prediction.T, step.action)
+    return total, at_state
+
+
+def _add_window_gradient(
+    weights: Weights, frame: Frame, prediction: Prediction, at_predicted: Array, at_seen: Array
+) -> None:
+    """Add the gradient at the window (B, past, d_o) that base and direct term looked at."""
+    past, columns = at_seen.shape[1:]
+    n, m = frame.base_past, frame.direct_past
+    if len(weights.base):
+        at_base = at_predicted @ weights.base[: n * columns].T
+        at_seen[:, past - n :] += at_base.reshape(-1, n, columns)
+    if frame.direct is not None:
+        at_features = at_predicted @ weights.direct.T
+        at_window = frame.direct.pullback(prediction.direct_raw, at_features)
+        at_seen[:, past - m :] += at_window[:, : m * columns].reshape(-1, m, columns)
+
+
+def filter_gradient(
+    weights: Weights, segments: Segments, caches: list[StepCache], at_states: Array, total: Weights
+) -> None:
+    """Add to ``total`` the gradient through the filter, given that at its states (L, S, p)."""
+    carried = np.zeros_like(at_states[0])
+    for t in reversed(range(len(caches))):
+        through = filter_step_gradient(weights, caches[t], at_states[t + 1] + carried)
+        add_step_gradient(total, caches[t].joined, through)
+        carried = state_part(through.joined, segments.action_features[:, t])
+    total.initial[...] += (at_states[0] + carried).sum(0)
+
+
+def add_step_gradient(total: Weights, joined: Array, gradient: StepGradient) -> None:
+    """Add one filter step's gradients at its two tensors."""
+    total.covariance[...] += joined.T @ gradient.covariance
+    total.extended[...] += joined.T @ gradient.extended
+
+
+def rollout_errors(
+    weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
+) -> Array:
+    """Return squared errors (B, H, d_o), standardised; NaN where there is no target.
+
+    What has no weight in predictions is not computed.
+    """
+    if not weights.direct.any():
+        weights, frame = weights._replace(direct=weights.direct[:0]), frame._replace(direct=None)
+    if weights.prediction.any():
+        states, _ = filter_segments(weights, frame, segments, keep=False)
+        predicted, _ = roll_out(weights, frame, segments, states, origins, horizon, keep=False)
+    else:
+        predicted = roll_out_stateless(weights, frame, segments, origins, horizon)
+    targets, counts = _targets(frame, segments, origins, horizon)
+    return np.where(counts, (predicted - targets) ** 2, np.nan)
+
+
+def rollout_loss(
+    weights: Weights,
+    frame: Frame,
+    segments: Segments,
+    origins: Origins,
+    horizon_weights: Array,
+    total_origins: int | None = None,
+) -> tuple[float, Weights]:
+    """Return the weighted mean squared error over origins and horizons, and its gradient.
+
+    ``horizon_weights`` (H, d_o) weighs each horizon and observation. Targets past a recording's
+    end or missing do not count; the sum is divided by the number of origins, or by
+    ``total_origins``, of which these are a part.
+    """
+    horizon = len(horizon_weights)
+    states, caches = filter_segments(weights, frame, segments)
+    predicted, rollout = roll_out(weights, frame, segments, states, origins, horizon)
+    targets, counts = _targets(frame, segments, origins, horizon)
+    scale = counts * horizon_weights / (total_origins or len(counts))
+    scale = scale.astype(predicted.dtype)
+    error = predicted - targets
+    loss = float((scale * error * error).sum())
+    total, at_origins = roll_out_gradient(weights, frame, rollout, 2 * scale * error)
+    at_states = np.zeros_like(states)
+    np.add.at(at_states, (origins.tick, origins.segment), at_origins)
+    filter_gradient(weights, segments, caches, at_states, total)
+    return loss, total
+
+
+def _targets(
+    frame: Frame, segments: Segments, origins: Origins, horizon: int
+) -> tuple[Array, Array]:
+    rows, ticks = origins.segment[:, None], origins.tick[:, None] + np.arange(horizon)
+    return segments.observations[rows, frame.past + ticks], segments.target[rows, ticks]

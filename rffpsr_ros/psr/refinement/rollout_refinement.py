@@ -1,0 +1,222 @@
+"""Refinement of the rolled-out prediction error: the default form.
+
+Adam on whitened coordinates over minibatches of segments, a cosine schedule, and the weights that
+did best on the validation recordings. Where no step improves, the step is halved and refinement
+starts over; values that are not finite end a try. Workers share a step's minibatches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.scores import group_errors, robust_score
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, Workers, merged
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.initialisation import InitialPredictor
+from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.refinement.loss_weights import loss_weights
+from rffpsr_ros.psr.refinement.minibatches import (
+    Drawing,
+    Material,
+    draw_minibatches,
+    slope,
+)
+from rffpsr_ros.psr.refinement.optimiser import Adam, cosine_rate
+from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
+from rffpsr_ros.psr.refinement.segments import Origins, Segments, settled_origins
+from rffpsr_ros.psr.refinement.step_coordinates import Coordinates, step_scales
+
+JUDGED_STEPS = 10_000
+"""Predictions that a validation score looks at, about; of many columns, fewer."""
+
+FEW_COLUMNS = 40
+"""More columns than these, and each prediction tells so much more that fewer are enough."""
+
+AVERAGING = 0.9
+"""Weight of the past in the running mean of iterates."""
+
+PATIENCE = 0.2
+"""What has not improved for this fraction of the iterations will not; a try ends there."""
+
+HOPELESS = 1.7
+"""What still errs so many times as much as a rival by then will not come near it."""
+
+RISES = 2
+"""Nor will what has become worse at so many looks in a row: it fits the noise."""
+
+
+@dataclass(frozen=True)
+class RefinementOptions:
+    """How to refine; see `RFFPSR` for the meaning to a user.
+
+    Steps of what predicts are ``output_step`` one-step errors, times the learning rate. ``rival``
+    is the validation score of somebody else, whom it is of no use to stay far behind.
+    """
+
+    horizon: int = 10
+    iterations: int = 300
+    learning_rate: float = 1e-2
+    batch: int = 8
+    minibatches: int = 1
+    stride: int = 4
+    check_every: int = 20
+    tries: int = 3
+    output_step: float = 2.0
+    rival: float = float("inf")
+
+
+class Refined(NamedTuple):
+    """Refined weights, their validation score, and how it went."""
+
+    weights: Weights
+    score: float
+    initial_score: float
+    iterations: int
+    rate: float
+
+    def notes(self) -> dict[str, float]:
+        """Return what a model file tells of it."""
+        return {
+            "score_before": self.initial_score,
+            "score_after": self.score,
+            "iterations": self.iterations,
+            "learning_rate": self.rate,
+        }
+
+
+def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
+    """Return the settled origins that weights are judged from: of very many, only every n-th."""
+    columns = segments.target.shape[2]
+    count = max(1, JUDGED_STEPS // (horizon * max(1, columns // FEW_COLUMNS)))
+    stride = max(1, int(segments.target.any(axis=2).sum()) // count)
+    return settled_origins(segments, horizon, past, stride)
+
+
+def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon: int) -> float:
+    """Return the robust score of the rolled-out errors on validation segments."""
+    starts = judged_origins(segments, horizon, frame.past)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = rollout_errors(weights, frame, segments, starts, horizon)
+        return robust_score(group_errors(squared.astype(float), starts.segment))
+
+
+def refine_rollout(
+    starts: Sequence[InitialPredictor],
+    train: Segments,
+    validation: Segments,
+    options: RefinementOptions,
+    generator: np.random.Generator,
+    progress: Progress | None = None,
+    reference: InitialPredictor | None = None,
+    workers: Workers = THIS_PROCESS,
+) -> Refined:
+    """Return the weights refined on ``train`` that did best on ``validation``.
+
+    The first try begins at the first start with the full learning rate. Where it finds nothing
+    better than the best start, the next one begins at the next start with half the rate. Steps
+    are scaled alike in every try. Coordinates, and what counts how much, are those of
+    ``reference``, by default the first start. A step's minibatches are shared by the ``workers``;
+    the training segments travel to them once. A single minibatch stays in this process.
+    """
+    reference = reference or starts[0]
+    frame = reference.frame.astype(np.float32)
+    train, validation = train.astype(np.float32), validation.astype(np.float32)
+    weighing = loss_weights(frame, reference.weights.astype(np.float32), train, options.horizon)
+    drawing = Drawing(
+        options.batch, options.minibatches, options.horizon, options.stride, weighing.age
+    )
+    if drawing.minibatches(len(train.observations)) == 1:
+        workers = THIS_PROCESS
+    holders = workers.holding(Material(frame, train, weighing.horizon))
+    task = Task(frame, train, validation, Coordinates(reference), options, drawing, holders)
+    scores = [task.score(start.weights) for start in starts]
+    lowest = int(np.argmin(scores))
+    best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
+    scales = step_scales(
+        task.coordinates.inward(starts[0].weights), options.output_step * weighing.residual
+    )
+    rate = options.learning_rate
+    for attempt in range(options.tries):
+        start = starts[min(attempt, len(starts) - 1)]
+        adam = Adam(scales)
+        best = _descend(task, start.weights, adam, rate, generator, best, progress)
+        if best.iterations:
+            break
+        rate /= 2
+    return best
+
+
+class Task(NamedTuple):
+    """What stays the same in every try, in single precision."""
+
+    frame: Frame
+    train: Segments
+    validation: Segments
+    coordinates: Coordinates
+    options: RefinementOptions
+    drawing: Drawing
+    holders: Holders[Material]
+
+    def score(self, weights: Weights) -> float:
+        """Return the validation score."""
+        single = weights.astype(np.float32)
+        return validation_score(single, self.frame, self.validation, self.options.horizon)
+
+    def gradient(
+        self, point: list[Array], generator: np.random.Generator
+    ) -> tuple[float, list[Array]]:
+        """Return loss and gradient on minibatches of segments, from random sets of origins."""
+        drawn = draw_minibatches(self.train, self.drawing, generator)
+        weights = self.coordinates.outward(point).astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = merged(self.holders.map(partial(slope, weights), drawn))
+            return total.loss, self.coordinates.gradient(total.gradient)
+
+
+def _descend(
+    task: Task,
+    start: Weights,
+    adam: Adam,
+    rate: float,
+    generator: np.random.Generator,
+    best: Refined,
+    progress: Progress | None,
+) -> Refined:
+    """Run one schedule; return the best weights seen, or ``best`` if nothing beat it.
+
+    What is judged is a running mean of the iterates, which minibatches do not shake.
+    """
+    point, options = task.coordinates.inward(start), task.options
+    average, before, rises = point, best.score, 0
+    for iteration in range(1, options.iterations + 1):
+        loss, gradient = task.gradient(point, generator)
+        if not np.isfinite(loss):
+            break
+        point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
+        average = _towards(point, average, min(AVERAGING, iteration / (iteration + 10)))
+        if iteration % options.check_every and iteration < options.iterations:
+            continue
+        weights = task.coordinates.outward(average)
+        score = task.score(weights)
+        if score < best.score:
+            best = Refined(weights, score, best.initial_score, iteration, rate)
+        if progress is not None:
+            error = float(np.sqrt(best.score / task.validation.target.shape[2]))
+            progress("refinement", iteration / options.iterations, error)
+        rises, before = (rises + 1 if score > before else 0), score
+        patience = PATIENCE * options.iterations
+        hopeless = iteration >= patience and best.score > HOPELESS * options.rival
+        if rises == RISES or iteration - best.iterations >= patience or hopeless:
+            break
+    return best
+
+
+def _towards(point: list[Array], average: list[Array], kept: float) -> list[Array]:
+    """Return the running mean after one more iterate."""
+    return [kept * old + (1 - kept) * new for old, new in zip(average, point, strict=True)]

@@ -1,0 +1,79 @@
+"""The paper's loss: the error in predicting a whole window of observations from each state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.moments import Regression
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.fourier_features import Features
+from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.refinement.rollout_loss import filter_gradient, filter_segments
+from rffpsr_ros.psr.refinement.segments import Segments
+
+
+class WindowTargets(NamedTuple):
+    """Futures of the ticks of S segments that have a whole one."""
+
+    actions: Array  # psi^a of a_{t:t+k-1} (L, S, r_psi_a)
+    observations: Array  # o_{t:t+k-1} as rows (L, S, k d_o)
+    complete: Array  # (L, S)
+
+
+def window_targets(
+    segments: Segments, frame: Frame, future_action: Features, future: int
+) -> WindowTargets:
+    """Cut the futures of every tick; those that leave the recording are marked incomplete."""
+    ticks = segments.target.shape[1]
+    index = np.minimum(np.arange(ticks)[:, None] + np.arange(future), ticks - 1)
+    actions = segments.actions[:, frame.past :][:, index].swapaxes(0, 1)
+    observations = segments.observations[:, frame.past :][:, index].swapaxes(0, 1)
+    whole = np.arange(ticks)[:, None] + future <= ticks
+    seen = np.asarray(segments.target.all(axis=2))
+    complete = seen[:, index].all(axis=2).T & whole
+    shape = (ticks, len(segments.target), -1)
+    return WindowTargets(
+        future_action(actions.reshape(shape)), observations.reshape(shape), complete
+    )
+
+
+def window_loss(
+    weights: Weights, head: Array, frame: Frame, segments: Segments, targets: WindowTargets
+) -> tuple[float, Weights, Array]:
+    """Return the mean squared window error, and its gradients at weights and head.
+
+    The forecast of o_{t:t+k-1} is ``head``^T (q_t x psi^a_t), head (p r_psi_a, k d_o). The error
+    is summed over the window and averaged over ticks (paper, "Model refinement").
+    """
+    states, caches = filter_segments(weights, frame, segments)
+    shape = states.shape
+    chosen = targets.complete.ravel()
+    flat = states.reshape(-1, shape[-1])[chosen]
+    actions = targets.actions.reshape(len(chosen), -1)[chosen]
+    joined = khatri_rao(flat, actions)
+    error = joined @ head - targets.observations.reshape(len(chosen), -1)[chosen]
+    count = max(len(error), 1)
+    at_error = 2 / count * error
+    at_joined = (at_error @ head.T).reshape(len(flat), shape[-1], -1)
+    at_states = np.zeros_like(states)
+    at_states.reshape(-1, shape[-1])[chosen] = (at_joined @ actions[:, :, None])[:, :, 0]
+    total = Weights(*(np.zeros_like(part) for part in weights))
+    filter_gradient(weights, segments, caches, at_states, total)
+    return float((error * error).sum() / count), total, joined.T @ at_error
+
+
+def fit_head(
+    weights: Weights, frame: Frame, segments: Segments, targets: WindowTargets, ridge: float
+) -> Array:
+    """Return the k-step head by ridge regression on filtered states."""
+    states, _ = filter_segments(weights, frame, segments, keep=False)
+    chosen = targets.complete.ravel()
+    actions = targets.actions.reshape(len(chosen), -1)[chosen]
+    outputs = targets.observations.reshape(len(chosen), -1)[chosen]
+    joined = khatri_rao(states.reshape(-1, states.shape[-1])[chosen], actions)
+    regression = Regression.zeros(outputs.shape[1], joined.shape[1])
+    regression.add(joined, outputs)
+    return regression.solve(ridge).T

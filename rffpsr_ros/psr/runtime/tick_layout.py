@@ -1,0 +1,105 @@
+"""Weights and feature maps rearranged for rows of ticks: what `PreparedStep` multiplies by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.fourier_features import FeatureMap, Features
+from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.runtime.fused_feature_map import RowMap, Term, side_by_side
+
+
+class Layout(NamedTuple):
+    """Where things lie in flat rows of ticks; a tick is (action, observation)."""
+
+    observed: int  # d_o
+    acted: int  # d_a
+    base_past: int  # n
+    direct_past: int  # m
+
+    @property
+    def columns(self) -> int:
+        """Return the size of a tick."""
+        return self.observed + self.acted
+
+    @property
+    def reach(self) -> int:
+        """Return how many whole ticks before the one at hand features look at."""
+        return max(self.direct_past, 1)
+
+    def window(self, past: int) -> Array:
+        """Return where [last n o, last n a, a_t] stand among n ticks and an action."""
+        ticks = self.columns * np.arange(past + 1)[:, None]
+        observations = ticks[:past] + self.acted + np.arange(self.observed)
+        return np.concatenate([observations.ravel(), (ticks + np.arange(self.acted)).ravel()])
+
+
+class TickMaps(NamedTuple):
+    """What is read off rows of ticks.
+
+    The direct term's outputs are already expected observations, with the base's constant in them.
+    """
+
+    base: Array  # (n d + d_a, d_o), of n ticks and an action; no rows: no base
+    recorded: RowMap  # [direct term | phi^o | phi^a] of a tick and the `reach` ticks before it
+    predicted: RowMap  # [direct term of a tick | phi^o of the one before], o_t not in the row
+    action: RowMap  # phi^a of an action
+
+
+def layout_of(weights: Weights, frame: Frame) -> Layout:
+    """Return the layout that a predictor needs."""
+    return Layout(
+        len(frame.start.observation),
+        len(frame.start.action),
+        frame.base_past if len(weights.base) else 0,
+        0 if frame.direct is None else frame.direct_past,
+    )
+
+
+def base_of_rows(weights: Weights, layout: Layout) -> tuple[Array, Array]:
+    """Return the base (n d + d_a, d_o) of n ticks and an action, and its constant (d_o,)."""
+    if not len(weights.base):
+        return np.zeros((0, layout.observed)), np.zeros(layout.observed)
+    base = np.empty((len(weights.base) - 1, layout.observed))
+    base[layout.window(layout.base_past)] = weights.base[:-1]
+    return base, weights.base[-1]
+
+
+def tick_maps(weights: Weights, frame: Frame, layout: Layout, dtype: type[np.floating]) -> TickMaps:
+    """Return the maps, computing in ``dtype``; the base stays in double precision."""
+    base, constant = base_of_rows(weights, layout)
+    nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
+    direct = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
+    if frame.direct is not None:
+        start = (layout.reach - layout.direct_past) * layout.columns
+        direct = Term(frame.direct, weights.direct, start + layout.window(layout.direct_past))
+    tick = layout.reach * layout.columns
+    size = tick + layout.columns
+    return TickMaps(
+        base,
+        side_by_side(
+            [
+                direct,
+                _plain(frame.observation, tick + layout.acted, layout.observed),
+                _plain(frame.action, tick, layout.acted),
+            ],
+            size,
+            constant,
+            dtype,
+        ),
+        side_by_side(
+            [direct, _plain(frame.observation, tick - layout.observed, layout.observed)],
+            size - layout.observed,
+            constant,
+            dtype,
+        ),
+        side_by_side([_plain(frame.action, 0, layout.acted)], layout.acted, np.zeros(0), dtype),
+    )
+
+
+def _plain(features: Features, start: int, size: int) -> Term:
+    """Return features of the ``size`` values that stand from ``start`` on."""
+    return Term(features, None, start + np.arange(size))

@@ -1,0 +1,202 @@
+"""Two-stage regression for predictive state controlled models: Algorithm 1 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.passes import FeaturePasses, Passes
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.feature_set import (
+    PROJECTION_WINDOWS,
+    FeatureOptions,
+    FeatureSet,
+    Fitted,
+    WindowFeatures,
+    fit_features,
+)
+from rffpsr_ros.psr.importance import WeightedFeatureSet
+from rffpsr_ros.psr.stage_one import (
+    ConditionalStageOne,
+    ConditioningForm,
+    JointStageOne,
+    StageOne,
+)
+from rffpsr_ros.psr.stage_two import StageOneMaps, WindowsT, project_states, stage_two
+from rffpsr_ros.psr.stage_windows import StageWindows
+from rffpsr_ros.psr.system_map import SystemMap, initial_from_starts
+
+StageOneMethod = Literal["joint", "conditional", "random"]
+
+FitFeatures = Callable[[WindowSource, FeatureOptions, np.random.Generator], Fitted]
+"""How an instance finds its features."""
+
+MANY_RECORDINGS = 50
+"""From so many recordings on, Algorithm 1 regresses Q_0 on their starts instead of averaging."""
+
+
+@dataclass(frozen=True)
+class TwoStageOptions(FeatureOptions):
+    """What the two stages need to know beyond the features."""
+
+    stage_one: StageOneMethod = "joint"
+    conditioning: ConditioningForm = "squared"
+    ridge: float = 1e-6
+    stage_two_ridge: float = 1e-6
+    stage_one_regularisation: float = 1e-3
+    state_rank: int = 20
+
+
+class TwoStageResult(NamedTuple):
+    """Features and system map learned by two-stage regression."""
+
+    features: FeatureSet
+    system: SystemMap
+    lost: dict[str, float]  # share of each map's second moment that its projection leaves out
+
+
+def two_stage_regression(
+    data: Sequence[Run] | WindowSource,
+    options: TwoStageOptions,
+    generator: np.random.Generator,
+    progress: Callable[[str, float], None] | None = None,
+    weighted: WindowSource | None = None,
+    fit: FitFeatures = fit_features,
+) -> TwoStageResult:
+    """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR).
+
+    ``weighted`` holds the same windows as ``data`` with what each counts (`WeightedRecording`);
+    ``fit`` finds the features.
+    """
+    source = _as_source(data, options)
+    if progress is not None:
+        progress("features", 0.0)
+    fitted = fit(source, options, generator)
+    features = fitted.features.astype(fitted.precision)
+    passes = FeaturePasses(source, features.__call__, fitted.sample)
+    if weighted is not None:
+        sample = weighted.sample(PROJECTION_WINDOWS, generator)
+        passes = FeaturePasses(weighted, WeightedFeatureSet(features).__call__, sample)
+    system = _learn_system(features, source, passes, options, generator, progress)
+    return TwoStageResult(fitted.features, system, fitted.lost)
+
+
+def learn_system(
+    features: FeatureSet,
+    data: Sequence[Run] | WindowSource,
+    options: TwoStageOptions,
+    generator: np.random.Generator,
+) -> SystemMap:
+    """Learn W_sys and Q_0, given features whose extension by a tick is a product.
+
+    Features are computed in their own precision.
+    """
+    source = _as_source(data, options)
+    passes = FeaturePasses(source, features.__call__, source.sample(PROJECTION_WINDOWS, generator))
+    return _learn_system(features, source, passes, options, generator, None)
+
+
+def _as_source(data: Sequence[Run] | WindowSource, options: TwoStageOptions) -> WindowSource:
+    if isinstance(data, WindowSource):
+        return data
+    return WindowSource.of_runs(data, options.past, options.future)
+
+
+def _learn_system(
+    features: FeatureSet,
+    source: WindowSource,
+    passes: FeaturePasses[WindowFeatures],
+    options: TwoStageOptions,
+    generator: np.random.Generator,
+    progress: Callable[[str, float], None] | None,
+) -> SystemMap:
+    report = progress or (lambda stage, fraction: None)
+
+    report("stage one", 0.0)
+    maps = stage_one(
+        passes, _NewRegression(options), options.ridge, options.stage_one_regularisation
+    )
+    report("stage two", 0.0)
+    projection = project_states(maps, passes, options.state_rank, options.tolerance, generator)
+    learned = stage_two(maps, passes, projection, options.stage_two_ridge, _expected_observation)
+    extended, immediate = learned.weights
+    system = SystemMap(projection, extended, immediate, learned.beside.T, learned.mean)
+    starts = source.starts()
+    if len(starts[0]) >= MANY_RECORDINGS:
+        initial = initial_from_starts(features, projection, *starts, options.ridge)
+        system = system._replace(initial=initial)
+    return _randomise(system, generator) if options.stage_one == "random" else system
+
+
+def stage_one(
+    passes: Passes[WindowsT],
+    regression: Callable[[int, int, int], StageOne],
+    ridge: float,
+    regularisation: float,
+) -> StageOneMaps:
+    """Fit the maps from history to conditional operators in one pass.
+
+    ``regression`` makes an empty one for the numbers of history, action and output features.
+    """
+    sums = passes.total(_StageOneWork(regression))
+    state, *extended = (part.solve(ridge, regularisation) for part in sums.parts)
+    return StageOneMaps(state, tuple(extended))
+
+
+@dataclass
+class _StageOneSums:
+    """The regressions of stage one: of Q_t, then of the parts of P_t."""
+
+    parts: list[StageOne]
+
+    def merge(self, other: _StageOneSums) -> None:
+        for ours, theirs in zip(self.parts, other.parts, strict=True):
+            ours.merge(theirs)
+
+
+@dataclass(frozen=True)
+class _NewRegression:
+    """Makes empty stage-one regressions, here or in another process."""
+
+    options: TwoStageOptions
+
+    def __call__(self, history: int, actions: int, outputs: int) -> StageOne:
+        if self.options.stage_one == "conditional":
+            return ConditionalStageOne(history, actions, outputs)
+        return JointStageOne(history, actions, outputs, self.options.conditioning)
+
+
+@dataclass(frozen=True)
+class _StageOneWork:
+    """The sums of stage one over one chunk."""
+
+    regression: Callable[[int, int, int], StageOne]
+
+    def __call__(self, chunk: StageWindows) -> _StageOneSums:
+        parts = []
+        for pair in (chunk.state, *chunk.extended):
+            sizes = chunk.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1]
+            parts.append(self.regression(*sizes))
+            parts[-1].add(chunk.history, pair.actions, pair.outputs, chunk.weights)
+        return _StageOneSums(parts)
+
+
+def _expected_observation(states: Array, chunk: WindowFeatures) -> tuple[Array, Array]:
+    """Return the regression of E[phi^o | q, a], the first moment beside P^o."""
+    return khatri_rao(states, chunk.action), chunk.observation
+
+
+def _randomise(system: SystemMap, generator: np.random.Generator) -> SystemMap:
+    """Return a system map of random weights as large as the learned ones: the paper's control."""
+
+    def like(weights: Array) -> Array:
+        drawn = generator.standard_normal(weights.shape)
+        return np.asarray(drawn * np.linalg.norm(weights) / np.linalg.norm(drawn))
+
+    return SystemMap(system.state_projection, *(like(part) for part in system[1:]))

@@ -1,0 +1,1 @@
+"""What `RFFPSR()` decides: prepare, candidates, select, blend, calibrate."""

@@ -1,0 +1,167 @@
+"""`RFFPSR`: learns a predictive state representation with random Fourier features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from operator import methodcaller
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rffpsr_ros.data.gaps import without_gaps
+from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.option_checks import check_names
+from rffpsr_ros.models.rff_psr.fit import begin, complete, refine
+from rffpsr_ros.models.rff_psr.memory import learning_memory
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.two_stage_fit import lay_groundwork, two_stage_options
+from rffpsr_ros.models.training_set import shared_signature
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.progress import Progress, untold
+from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted, fit_features
+from rffpsr_ros.recipe.ensemble_fit import cross_validation_folds, fit_mixture
+from rffpsr_ros.recipe.window_lengths import supported_windows
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class RFFPSR:
+    """Learner of `RFFPSRModel`; without options, the recommended recipe.
+
+    The recipe adds to the paper's predictive state a linear base and features of a short window,
+    starts from two-stage regression and refines the error of rolled-out predictions.
+    `RFFPSR.paper` gives the paper's settings. Options are those of `RFFPSROptions`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffpsr_ros import RFFPSR, Trajectory
+    >>> draw = np.random.default_rng(0)
+    >>> def run(ticks=200):
+    ...     actions = draw.uniform(-1, 1, ticks)
+    ...     position = np.cumsum(np.cumsum(actions) * 0.01 - 0.005)
+    ...     return Trajectory(np.sin(position), actions, period=0.05)
+    >>> model = RFFPSR(iterations=20).fit([run(), run(), run()])
+    >>> model.predict(model.initial_state(), np.zeros((5, 1))).shape
+    (5, 1)
+    """
+
+    model_class: ClassVar[type[RFFPSRModel]] = RFFPSRModel
+    options_class: ClassVar[type[RFFPSROptions]] = RFFPSROptions
+
+    def __init__(self, **options: Any) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If an option is unknown (the nearest known one is named) or has a wrong value.
+        """
+        check_names(options, self.options_class.names(), "option")
+        self.options = self.options_class(**options)
+
+    @classmethod
+    def paper(cls, **options: Any) -> RFFPSR:
+        """Return a learner with the paper's settings; ``options`` replace single ones.
+
+        10000 features, rank 20, the median bandwidth, refinement of the window error by gradient
+        descent, and forecasts from the one-shot window head: neither base nor direct term.
+        """
+        settings: dict[str, Any] = {
+            "past": 20,
+            "future": 10,
+            "features": 10_000,
+            "rank": 20,
+            "observation_rank": 20,
+            "action_rank": 20,
+            "state_rank": 20,
+            "bandwidth": 1.0,
+            "ridge": 1e-6,
+            "refinement": "window",
+            "forecast": "window",
+            "base_past": 0,
+            "direct_past": 0,
+            "direct_features": 0,
+        }
+        return cls(**(settings | options))
+
+    @classmethod
+    def from_mapping(cls, learning: Mapping[str, Any]) -> RFFPSR:
+        """Return a learner with the options that stand under ``learning`` in a configuration."""
+        known = tuple(f"learning.{name}" for name in RFFPSROptions.names())
+        check_names({f"learning.{name}": value for name, value in learning.items()}, known, "key")
+        return cls(**learning)
+
+    def fit(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Progress | None = None,
+        client: Any = None,
+    ) -> PredictiveModel[Any]:
+        """Return the model learned from ``train`` and ``validation``.
+
+        With more than one fold all recordings are held out in turn, the validation ones too, and
+        the result is a mixture; recordings too few or too short for that give a single model, as
+        `fit_one` does. ``progress`` is called with each stage's name and the fraction of it that
+        is done and the error by now. With the ``client`` of a Dask cluster the cluster does what
+        grows with the data.
+
+        Raises
+        ------
+        InputError
+            If trajectories do not fit together, a column is constant, or there are too few
+            windows; each with one sentence that says what would be right.
+        """
+        together = [*train, *(validation or ())]
+        if self.options.models(sum(map(len, together))) > 1:
+            shared_signature(train, validation)
+            workers = workers_of(client)
+            together = list(workers.map(methodcaller("loaded"), together))
+            options, notes = supported_windows(self.options, together)
+            together, filled = without_gaps(together, options.past, options.future)
+            parts = cross_validation_folds(together, options)
+            if parts:
+                report, notes = progress or untold, notes + filled
+                return fit_mixture(together, parts, options, report, notes, workers)
+        return self.fit_one(train, validation, progress, client)
+
+    def fit_one(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        progress: Progress | None = None,
+        client: Any = None,
+    ) -> RFFPSRModel:
+        """Return one model learned from ``train``; ``validation`` judges refinement only.
+
+        Without validation recordings whole trajectories, or the ends of a few, are held out.
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+        """
+        options, notes = supported_windows(self.options, train)
+        with one_blas_thread():
+            report, fit, workers = progress or untold, self._fit_features, workers_of(client)
+            laid = lay_groundwork(train, validation, options, fit, report, workers)
+            beginning = begin(laid, options, report)
+            learned = refine(laid, beginning, options, report, workers=workers)
+            parts, metrics = complete(laid, learned, options, report)
+        record = TrainingRecord(asdict(options), metrics, notes + laid.notes)
+        return self.model_class(laid.signature, record, parts)
+
+    def _fit_features(
+        self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
+    ) -> Fitted:
+        return fit_features(source, options, generator)
+
+    def memory(self, train: Sequence[Trajectory]) -> int:
+        """Return the bytes that learning from these trajectories takes at the most."""
+        columns = len(train[0].observation_names), len(train[0].action_names)
+        sizes = two_stage_options(columns, self.options)
+        return learning_memory(sizes, sum(columns), sum(map(len, train)))

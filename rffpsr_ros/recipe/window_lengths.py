@@ -1,0 +1,81 @@
+"""How far windows of the past reach: no further than the recordings can tell.
+
+The linear base has a weight for every value in its window. With two hundred columns, twenty ticks
+are four thousand weights for each observation; a few thousand ticks cannot tell them apart, and
+what is regressed on them is slow and wrong. Nor can windows be nearly as long as the recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+WEIGHTS_PER_TICK = 0.25
+"""An observation's weights in a linear term are at most so many for each tick that is recorded."""
+
+ORIGINS_KEPT = 0.5
+"""Windows leave at least this share of the ticks from which a forecast could be learned."""
+
+_LENGTHS = ("past", "base_past", "direct_past")
+
+SCARCE_ITERATIONS = 100
+"""Steps of refinement where columns are too many: each takes long, and soon they fit the noise."""
+
+
+def supported_windows(
+    options: RFFPSROptions, trajectories: Sequence[Trajectory]
+) -> tuple[RFFPSROptions, tuple[str, ...]]:
+    """Return the options with windows that the recordings support, and notes of what was changed.
+
+    Windows without a linear base (the paper's model) stay as they are: what is regressed on them
+    there is projected onto few directions first. So does a length that was asked for. Where
+    columns are too many for the recordings, refinement starts from what is well regularised, and is
+    brief, unless the options say from where it starts.
+    """
+    given = {name: length for name in _LENGTHS if (length := _by_default(options, name))}
+    if not options.base_past or not given or not trajectories:
+        return options, ()
+    acted = len(trajectories[0].action_names)
+    columns = len(trajectories[0].observation_names) + acted
+    ticks = sum(map(len, trajectories))
+    by_columns = max(1, int((WEIGHTS_PER_TICK * ticks - acted - 1) // columns))
+    longest = max(given.values())
+    by_length = _longest_window(trajectories, longest, options.horizon or options.future)
+    most = min(by_columns, by_length)
+    if most >= longest:
+        return options, ()
+    lengths = {name: min(length, most) for name, length in given.items()}
+    shorter = replace(
+        options,
+        past=lengths.get("past", options.past),
+        base_past=lengths.get("base_past", options.base_past),
+        direct_past=lengths.get("direct_past", options.direct_past),
+    )
+    few = f"{len(trajectories)} recordings of {ticks} ticks in all"
+    if by_columns > by_length:
+        return shorter, (f"windows of {most} instead of {longest} ticks: there are only {few}",)
+    if shorter.refine_from == "both":
+        brief = min(options.iterations, SCARCE_ITERATIONS)
+        shorter = replace(shorter, refine_from="regularised", iterations=brief)
+    return shorter, (
+        f"windows of {most} instead of {longest} ticks: {columns} columns and only {few}",
+    )
+
+
+def _by_default(options: RFFPSROptions, name: str) -> int:
+    """Return a length that nobody asked for; 0 if somebody asked for another one."""
+    length: int = getattr(options, name)
+    return length if length == getattr(RFFPSROptions, name) else 0
+
+
+def _longest_window(trajectories: Sequence[Trajectory], longest: int, future: int) -> int:
+    """Return the longest window that leaves enough origins; it may be as short as a tick."""
+
+    def origins(past: int) -> int:
+        return sum(max(0, len(trajectory) - past - future) for trajectory in trajectories)
+
+    enough = ORIGINS_KEPT * origins(0)
+    return max((past for past in range(1, longest + 1) if origins(past) >= enough), default=1)

@@ -1,0 +1,1 @@
+"""Bags of all kinds read and written."""

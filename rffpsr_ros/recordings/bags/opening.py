@@ -1,0 +1,238 @@
+"""Opening a bag of any kind: with rosbags where it is whole, record by record where it is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from rosbags.interfaces import Connection
+from rosbags.rosbag1 import Reader as Reader1
+from rosbags.rosbag2 import Reader as Reader2
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.recordings.bags import mcap_scan, rosbag1_scan, sqlite3_scan
+from rffpsr_ros.recordings.bags.decompression import ZSTD_MAGIC, decompress, decompress_file
+from rffpsr_ros.recordings.bags.source import BagSource, BagTopic, ChainedSource, RawMessage
+
+STORAGE_SUFFIXES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
+
+_SCANS: dict[bytes, Callable[[Path], BagSource]] = {
+    mcap_scan.MAGIC: mcap_scan.McapScan,
+    sqlite3_scan.MAGIC: sqlite3_scan.Sqlite3Scan,
+    rosbag1_scan.MAGIC: rosbag1_scan.Rosbag1Scan,
+}
+
+
+def open_bag(path: Path) -> BagSource:
+    """Open a bag: a rosbag2 folder, one of its storage files, or a ROS 1 bag.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is no bag, or nothing in it is readable.
+    """
+    try:
+        return _open_folder(path) if path.is_dir() else _open_file(path)
+    except OSError as problem:
+        raise InputError(f"bag {path} cannot be read: {problem.strerror or problem}") from None
+
+
+class RosbagsSource:
+    """A `BagSource` over a whole bag, read by rosbags."""
+
+    def __init__(self, path: Path, encoding: Literal["cdr", "ros1"]) -> None:
+        self.path = path
+        self.encoding = encoding
+        self.losses: list[str] = []
+        self._reader = Reader1(path) if encoding == "ros1" else Reader2(path)
+        try:
+            self._reader.open()
+        except Exception:
+            with suppress(Exception):
+                self._reader.close()
+            raise
+        self._is_open = True
+        self.ros_distro = _distro(self._reader)
+        self.topics: dict[str, BagTopic] = {}
+        for connection in self._reader.connections:
+            known = self.topics.setdefault(
+                connection.topic,
+                BagTopic(connection.topic, connection.msgtype, 0, connection.msgdef),
+            )
+            known.count = (known.count or 0) + connection.msgcount
+
+    def messages(self, topics: Collection[str]) -> Iterator[RawMessage]:
+        """Yield the messages of these topics in log order.
+
+        Where the file turns out to be damaged the rest is read record by record.
+        """
+        chosen: list[Connection] = [c for c in self._reader.connections if c.topic in topics]
+        if not chosen:
+            return
+        time = 0
+        try:
+            for connection, time, data in self._reader.messages(connections=chosen):
+                yield RawMessage(connection.topic, time, bytes(data))
+            return
+        except GeneratorExit:
+            raise
+        except Exception as problem:  # rosbags lets errors of many kinds through.
+            self.losses.append(f"{self.path.name} is damaged: {_sentence(problem)}")
+        yield from self._rest(topics, time)
+
+    def close(self) -> None:
+        """Close the bag; a closed one stays closed."""
+        if self._is_open:
+            self._is_open = False
+            self._reader.close()
+
+    def _rest(self, topics: Collection[str], time: int) -> Iterator[RawMessage]:
+        files = [self.path] if self.path.is_file() else _storage_files(self.path)
+        for file in files:
+            with suppress(Exception):
+                scan = _scan(file)
+                if scan is not None:
+                    rest = (m for m in scan.messages(topics) if m.receive_ns > time)
+                    yield from map(_decompressed, rest)
+                    scan.close()
+
+
+class _WithoutFolder:
+    """A storage source whose messages may be compressed, which only the lost metadata told."""
+
+    def __init__(self, source: BagSource, temporary: TemporaryDirectory[str] | None) -> None:
+        self._source = source
+        self._temporary = temporary
+        self.topics = source.topics
+        self.encoding = source.encoding
+        self.ros_distro = source.ros_distro
+        self.losses = source.losses
+
+    def messages(self, topics: Collection[str]) -> Iterator[RawMessage]:
+        """Yield the messages of these topics, decompressed."""
+        return map(_decompressed, self._source.messages(topics))
+
+    def close(self) -> None:
+        """Release files."""
+        self._source.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+
+def _decompressed(message: RawMessage) -> RawMessage:
+    """Return a message that may be compressed as it was; damaged ones stay as they are."""
+    if message.data.startswith(ZSTD_MAGIC):
+        with suppress(Exception):  # Several libraries can stand behind it.
+            return message._replace(data=decompress(message.data, "zstd"))
+    return message
+
+
+def _open_folder(path: Path) -> BagSource:
+    problem = "metadata.yaml is missing"
+    if (path / "metadata.yaml").exists():
+        try:
+            return RosbagsSource(path, "cdr")
+        except PermissionError:
+            raise
+        except Exception as caught:  # rosbags lets errors of many kinds through.
+            problem = _sentence(caught)
+    files = _storage_files(path)
+    if not files:
+        raise InputError(f"bag {path} holds no .mcap or .db3 file ({problem})")
+    parts: list[BagSource] = []
+    losses = [f"{path.name} was not closed properly ({problem})"]
+    for file in files:
+        try:
+            parts.append(_open_file(file))
+        except InputError as unreadable:
+            losses.append(str(unreadable))
+    if not parts:
+        raise InputError("; ".join(losses))
+    return ChainedSource(parts, losses=losses)
+
+
+def _storage_files(path: Path) -> list[Path]:
+    """Return the storage files of a rosbag2 folder in the order of their numbers."""
+    files = [file for file in path.iterdir() if file.name.endswith(STORAGE_SUFFIXES)]
+    return sorted(files, key=natural_order)
+
+
+def natural_order(path: Path) -> list[tuple[int, str]]:
+    """Return a sort key by which bag_2 comes before bag_10."""
+    parts = re.split(r"(\d+)", str(path))
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _open_file(path: Path) -> BagSource:
+    temporary = None
+    losses = []
+    with path.open("rb") as file:
+        magic = file.read(16)
+    if magic.startswith(ZSTD_MAGIC) and path.name.endswith(".zstd"):
+        temporary = TemporaryDirectory()
+        target = Path(temporary.name) / path.stem
+        problem = decompress_file(path, target)
+        if problem is not None:
+            losses.append(f"{path.name} is cut short or damaged: {problem}")
+        path = target
+    elif magic.startswith(rosbag1_scan.MAGIC):
+        return _whole_or_scanned(path, "ros1")
+    source = _whole_or_scanned(path, "cdr")
+    source.losses[:0] = losses
+    return _WithoutFolder(source, temporary)
+
+
+def _whole_or_scanned(path: Path, encoding: Literal["cdr", "ros1"]) -> BagSource:
+    log = path.with_name(path.name + "-wal")
+    if not (log.exists() and log.stat().st_size):  # rosbags does not look into the log.
+        try:
+            return RosbagsSource(path, encoding)
+        except PermissionError:
+            raise
+        except Exception as caught:  # rosbags lets errors of many kinds through.
+            problem = _sentence(caught)
+    else:
+        problem = "its log holds no topics"
+    try:
+        scan = _scan(path)
+    except PermissionError:
+        raise
+    except Exception as caught:  # So does SQLite.
+        scan, problem = None, _sentence(caught)
+    if scan is None:
+        hint = "; 'rffpsr csv2bag' makes a bag of a table" if path.suffix == ".csv" else ""
+        raise InputError(
+            f"{path} is no readable bag, neither rosbag2 (.mcap, .db3) nor ROS 1 (.bag):"
+            f" {problem}{hint}"
+        )
+    if not scan.topics:
+        raise InputError(f"bag {path} holds nothing readable ({problem})")
+    return scan
+
+
+def _scan(path: Path) -> BagSource | None:
+    """Return a scan of a file of known kind, else None."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    for magic, scan in _SCANS.items():
+        if start.startswith(magic):
+            return scan(path)
+    return None
+
+
+def _distro(reader: Reader1 | Reader2) -> str | None:
+    """Return the distribution in a rosbag2's metadata; several versions keep it in two places."""
+    found = getattr(reader, "ros_distro", None)
+    if found is None:
+        metadata = getattr(getattr(reader, "storage", None), "metadata", None)
+        found = getattr(metadata, "ros_distro", None)
+    return found if found and found != "rosbags" else None
+
+
+def _sentence(problem: Exception) -> str:
+    text = " ".join(str(problem).split()).rstrip(".")
+    return text or type(problem).__name__

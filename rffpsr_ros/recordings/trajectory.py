@@ -1,0 +1,158 @@
+"""A recorded run: what the robot was told and what it then showed, on one regular grid of ticks."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Trajectory:
+    """One uninterrupted run of T ticks.
+
+    Action ``actions[k]`` is in force during tick k and ``observations[k]`` is what is seen at the
+    tick's end, so ``actions[k]`` acts before ``observations[k]`` is seen, as in the paper.
+
+    Attributes
+    ----------
+    observations
+        (T, d_o) float64, read-only; NaN where an observation is missing.
+    actions
+        (T, d_a) float64, read-only, finite.
+    period
+        Seconds per tick.
+    observation_names, action_names
+        One name per column.
+    label
+        Where the run came from, for messages to the user; empty if unknown.
+    likelihood_ratios
+        (T,) how much likelier than the policy that chose it a blind one would have been to choose
+        each action; None: the policy was blind, or is unknown.
+    """
+
+    observations: Array
+    actions: Array
+    period: float
+    observation_names: tuple[str, ...] = field(default=())
+    action_names: tuple[str, ...] = field(default=())
+    label: str = ""
+    likelihood_ratios: Array | None = None
+
+    def __init__(
+        self,
+        observations: ArrayLike,
+        actions: ArrayLike,
+        period: float = 1.0,
+        observation_names: Sequence[str] = (),
+        action_names: Sequence[str] = (),
+        label: str = "",
+        likelihood_ratios: ArrayLike | None = None,
+    ) -> None:
+        """Copy and check the arrays; a vector of length T counts as one column.
+
+        Raises
+        ------
+        InputError
+            If lengths differ, the period is not positive, an action is not finite, an observation
+            is infinite, the names do not fit the columns, or the likelihood ratios are not one
+            finite number of at least 0 per tick.
+        """
+        observed = _as_columns(observations, "observations")
+        acted = _as_columns(actions, "actions")
+        if len(observed) != len(acted):
+            raise InputError(
+                f"observations have {len(observed)} rows and actions {len(acted)};"
+                " both need one row per tick"
+            )
+        if not (np.isfinite(period) and period > 0):
+            raise InputError(f"period is {period}; it must be a positive number of seconds")
+        set_field = object.__setattr__
+        set_field(self, "observations", observed)
+        set_field(self, "actions", acted)
+        set_field(self, "period", float(period))
+        set_field(self, "observation_names", _names(observation_names, observed, "observation"))
+        set_field(self, "action_names", _names(action_names, acted, "action"))
+        set_field(self, "label", label)
+        set_field(self, "likelihood_ratios", _ratios(likelihood_ratios, len(acted)))
+        check_finite(observed, acted, self.observation_names, self.action_names)
+
+    def __len__(self) -> int:
+        """Return the number of ticks T."""
+        return len(self.observations)
+
+    def slice(self, start: int, stop: int) -> Trajectory:
+        """Return ticks ``start`` to ``stop`` (half-open) as a trajectory of its own.
+
+        It shares this one's arrays, which nobody can change.
+        """
+        part = copy.copy(self)
+        object.__setattr__(part, "observations", self.observations[start:stop])
+        object.__setattr__(part, "actions", self.actions[start:stop])
+        if self.likelihood_ratios is not None:
+            object.__setattr__(part, "likelihood_ratios", self.likelihood_ratios[start:stop])
+        return part
+
+    def loaded(self) -> Trajectory:
+        """Return the trajectory with its arrays in memory, where this one's are."""
+        return self
+
+
+def _as_columns(values: ArrayLike, what: str) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InputError(f"{what} have shape {array.shape}; they must be (ticks, columns)")
+    array.setflags(write=False)
+    return array
+
+
+def _ratios(values: ArrayLike | None, ticks: int) -> Array | None:
+    if values is None:
+        return None
+    ratios = np.array(values, dtype=np.float64)
+    if ratios.shape != (ticks,) or not (np.isfinite(ratios) & (ratios >= 0)).all():
+        raise InputError(
+            f"likelihood ratios have shape {ratios.shape}; they must be one finite number of at"
+            f" least 0 for each of {ticks} ticks"
+        )
+    ratios.setflags(write=False)
+    return ratios
+
+
+def _names(names: Sequence[str], columns: Array, what: str) -> tuple[str, ...]:
+    if not names:
+        return tuple(f"{what}[{i}]" for i in range(columns.shape[1]))
+    if len(names) != columns.shape[1]:
+        raise InputError(f"{len(names)} {what} names were given for {columns.shape[1]} columns")
+    return tuple(names)
+
+
+def check_finite(
+    observations: Array,
+    actions: Array,
+    observation_names: Sequence[str],
+    action_names: Sequence[str],
+    first: int = 0,
+) -> None:
+    """Refuse infinite observations and actions that are not finite; the rows begin at ``first``.
+
+    Raises
+    ------
+    InputError
+        If there is one; it says which and at which tick.
+    """
+    for bad, names, what, fault in (
+        (np.isinf(observations), observation_names, "observation", "infinite"),
+        (~np.isfinite(actions), action_names, "action", "not finite"),
+    ):
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise InputError(f"{what} '{names[column]}' is {fault} at tick {first + row}")

@@ -1,0 +1,44 @@
+"""Prediction bands for a model that was just learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.cli.learners import fit
+from rffpsr_ros.data.subsample import excerpt
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.progress import Progress, untold
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+BANDS = ("held-out", "folds", "none")
+"""Ways to bands: what learning met on held-out parts if it met any, always folds, or no bands."""
+
+
+def measure_bands(
+    model: PredictiveModel[Any],
+    learner: Learner,
+    trajectories: Sequence[Trajectory],
+    progress: Progress,
+    way: str = BANDS[0],
+) -> None:
+    """Give the model bands in one of the `BANDS` ways, or a note why it has none."""
+
+    def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
+        return fit(learner, train, None, untold)
+
+    if way == "none":
+        model.bands = None
+    if way == "none" or (way == "held-out" and model.bands is not None):
+        return
+    try:
+        known = excerpt(trajectories, np.random.default_rng(0))
+        model.bands = calibrate(learn, known, progress=progress)
+    except InputError as problem:
+        note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"
+        model.record = replace(model.record, notes=(*model.record.notes, note))

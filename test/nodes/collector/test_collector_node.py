@@ -1,0 +1,135 @@
+"""The collector: episodes one after the other, each from the robot's start."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.recordings.bags.reader import read_bags
+from rffpsr_ros.signals.channel_file import load_channels
+
+if TYPE_CHECKING:
+    from test.nodes.conftest import NodeProcess, Ros
+
+CONFIG = Path(__file__).resolve().parents[3] / "config"
+EPISODES = 3
+
+
+def start_robot(ros: Ros, name: str, limits: str, **simulator: Any) -> NodeProcess:
+    """Start simulator, excitation and learner; return the simulator."""
+    file = CONFIG / f"{name}.yaml"
+    node = ros.start("simulator_node", publish_clock=True, **simulator)
+    ros.start(
+        "excitation_node",
+        channels_file=file,
+        limits__low=limits.replace("[", "[-").replace(", ", ", -"),
+        limits__high=limits,
+        hold=0.2,
+        autostart=False,
+        use_sim_time=True,
+    )
+    ros.start(
+        "learner_node",
+        channels_file=file,
+        dataset_directory=ros.folder / "episodes",
+        use_sim_time=True,
+    )
+    return node
+
+
+def everybody_listens(ros: Ros, topic: str) -> None:
+    """Wait until robot and learner listen to a topic that the excitation publishes."""
+    count = ros.peer.node.count_subscribers
+    ros.peer.until(lambda: count(topic) >= 2, f"robot and learner at {topic}")
+    ros.peer.until(lambda: ros.peer.node.count_publishers(topic), f"a publisher of {topic}")
+    ros.peer.wait(1.0)  # discovery goes both ways; this side knows only its own
+
+
+def test_episodes_begin_at_the_start_and_the_node_ends(ros: Ros) -> None:
+    start_robot(ros, "swimmer", "[2.0, 2.0]", system="swimmer", speed=3.0)
+    everybody_listens(ros, "/joint_commands")
+    collector = ros.start(
+        "collector_node", episodes=EPISODES, duration=2.0, settle=0.1, use_sim_time=True
+    )
+    for number in range(1, EPISODES + 1):
+        collector.wait_for(f"episode {number} of {EPISODES} is recorded")
+    assert collector.process.wait(10) == 0
+    channels = load_channels(CONFIG / "swimmer.yaml")
+    runs = read_bags(sorted((ros.folder / "episodes").glob("20*")), channels)
+    assert len(runs) == EPISODES
+    starts = np.stack([run.observations[0] for run in runs])
+    # The stretched swimmer at rest, nose 8.5 from its goal, and a few ticks of the excitation.
+    np.testing.assert_allclose(starts, np.tile([0, 0, -8.5, 0], (EPISODES, 1)), atol=0.3)
+    for run in runs:
+        assert 40 < len(run) < 100
+        assert len(np.unique(run.actions[:, 0])) > 5
+    assert len({run.actions.tobytes() for run in runs}) == EPISODES
+
+
+def test_a_service_that_refuses_is_named(ros: Ros) -> None:
+    start_robot(ros, "synthetic", "[0.5]", speed=5.0)
+    assert ros.peer.call("/rffpsr_learner/start_episode").success  # one is enough
+    collector = ros.start("collector_node", episodes=1, settle=0.0, use_sim_time=True)
+    collector.wait_for("rffpsr_learner/start_episode failed: ")
+    assert collector.process.wait(10) == 2
+
+
+def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
+    pytest.importorskip("pydrake", reason="needs Drake: pip install 'rffpsr_ros[sdf]'")
+    from sensor_msgs.msg import Image, JointState
+
+    start_robot(ros, "arm", "[4.0, 1.5]", world="arm_camera", speed=2.0)
+    pictures = ros.peer.collect("/camera/image", Image)
+    states = ros.peer.collect("/joint_states", JointState)
+    collector = ros.start("collector_node", episodes=1, duration=3.0, settle=0.5, use_sim_time=True)
+    ros.peer.until(lambda: len(pictures) > 10, "pictures")
+    gaps = np.diff([_ns(picture.header.stamp) for picture in pictures])
+    assert np.median(gaps) == pytest.approx(50e6, abs=4e6)  # a whole number of steps of 4 ms
+    assert np.median(np.diff([_ns(state.header.stamp) for state in states])) == 4e6
+    assert (pictures[0].encoding, pictures[0].width, pictures[0].height) == ("rgb8", 64, 64)
+    assert states[0].name == ["shoulder", "elbow"]
+    collector.wait_for("episode 1 of 1 is recorded")
+    channels = load_channels(CONFIG / "arm.yaml")
+    (run,) = read_bags(sorted((ros.folder / "episodes").glob("20*")), channels)
+    assert np.abs(run.actions).max(axis=0) == pytest.approx([4.0, 1.5], rel=0.5)
+
+
+def _ns(stamp: Any) -> int:
+    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
+
+
+def test_gazebo_is_asked_to_reset_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("std_srvs", reason="needs ROS 2: its messages are not installed")
+    from rffpsr_ros.nodes.collector.episode_reset import reset_of
+
+    class Request:
+        """What ControlWorld.Request has, as far as it is used."""
+
+        def __init__(self) -> None:
+            self.world_control = SimpleNamespace(reset=SimpleNamespace(all=False))
+
+    control = SimpleNamespace(Request=Request)
+    monkeypatch.setitem(sys.modules, "ros_gz_interfaces.srv", SimpleNamespace(ControlWorld=control))
+    reset = reset_of("gazebo", "arm")
+    assert reset is not None
+    assert reset.service == "/world/arm/control"
+    assert reset.request().world_control.reset.all
+    assert reset.succeeded(SimpleNamespace(success=True))
+    with pytest.raises(InputError, match="must name the world"):
+        reset_of("gazebo", "")
+    assert reset_of("none", "") is None
+
+
+def test_without_gazebos_interfaces_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("std_srvs", reason="needs ROS 2: its messages are not installed")
+    from rffpsr_ros.nodes.collector.episode_reset import reset_of
+
+    monkeypatch.setitem(sys.modules, "ros_gz_interfaces.srv", None)
+    with pytest.raises(InputError, match="set the parameter reset to none"):
+        reset_of("gazebo", "arm")

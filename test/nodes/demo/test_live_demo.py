@@ -1,0 +1,51 @@
+"""The live demonstration, shortened: all nodes as processes, from a first movement to plots."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SHORTENED = """
+import sys
+import rffpsr_ros.nodes.demo.live_demo as demo
+demo.EPISODES, demo.TEST_TICKS = 4, 150
+sys.exit(demo.main(["--out", sys.argv[1], "--seed", "3"]))
+"""
+
+
+def demonstrate(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SHORTENED, str(folder)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = demonstrate(tmp_path / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = [line.split("  ")[0] for line in done.stdout.splitlines() if "  0." in line]
+    assert table == ["RFF-PSR, live", "linear ARX", "last observation"]
+    assert "in 150 ticks" in done.stdout
+    out = tmp_path / "out"
+    names = {path.name for path in out.iterdir()}
+    assert names == {"error_by_horizon.png", "forecast.png", "synthetic.psr", "episodes", "log"}
+    assert len(list(out.glob("episodes/*/20*"))) == 4
+    for log in ("simulator_node", "excitation_node", "learner_node", "filter_node"):
+        assert "Traceback" not in (out / "log" / f"{log}.log").read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(
+    ros_environment: None, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    done = demonstrate(tmp_path / "file")
+    assert done.returncode == 2
+    assert done.stderr.startswith("rffpsr: cannot make the folder")
+    assert len(done.stderr.splitlines()) == 1

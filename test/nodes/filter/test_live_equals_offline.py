@@ -1,0 +1,290 @@
+"""What a filter node publishes is what `rffpsr predict` computes from the same sequence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import Stores, get_typestore
+
+from rffpsr_ros.cli.main import main as rffpsr
+from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.bags.opening import open_bag
+from rffpsr_ros.recordings.bags.reader import read_bags
+from rffpsr_ros.recordings.bags.writer import BagWriter
+from rffpsr_ros.signals.channel_file import load_channels
+from rffpsr_ros.simulation.swimmer import Swimmer
+from rffpsr_ros.simulation.synthetic import SyntheticSystem
+from rffpsr_ros.simulation.system import System, simulate
+
+Forecasts = dict[int, tuple[str, np.ndarray[Any, Any]]]
+"""What is assumed and what is expected (H, d_o), by the stamp of the tick it was made after."""
+
+STORE = get_typestore(Stores.LATEST)
+JOINT_STATE = "sensor_msgs/msg/JointState"
+START_NS = 1_700_000_000 * 10**9
+HORIZON = 6
+TICKS = 120
+
+
+def joint_state(stamp_ns: int, names: tuple[str, ...], **values: Any) -> bytes:
+    make = STORE.types
+    empty = np.empty(0)
+    stamp: Any = make["builtin_interfaces/msg/Time"](*divmod(stamp_ns, 10**9))
+    header = make["std_msgs/msg/Header"](stamp=stamp, frame_id="")
+    filled = {key: values.get(key, empty) for key in ("position", "velocity", "effort")}
+    message = make[JOINT_STATE](header=header, name=list(names), **filled)
+    return bytes(STORE.serialize_cdr(message, JOINT_STATE))
+
+
+def messages_of(system: System, ticks: int) -> Iterator[tuple[str, int, bytes]]:
+    """Yield topic, time and bytes of what a simulated robot sends; with jitter and dropouts."""
+    draw = np.random.default_rng(7)
+    low, high = system.action_limits
+    run = simulate(system, draw.uniform(low, high, (ticks, len(low))), seed=3)
+    period_ns = round(system.period * 1e9)
+    for tick in range(ticks):
+        now = START_NS + tick * period_ns
+        if draw.random() > 0.1:
+            command = joint_state(now, system.action_names, effort=run.actions[tick])
+            yield "/command", now, command
+        if draw.random() > 0.05 and not 60 <= tick < 60 + round(1.0 / system.period):
+            seen = now + period_ns - int(draw.integers(0, period_ns // 5))
+            yield (
+                "/joint_states",
+                seen,
+                joint_state(seen, system.observation_names, position=run.observations[tick]),
+            )
+
+
+def write_bag(path: Path, messages: Iterator[tuple[str, int, bytes]]) -> Path:
+    with BagWriter(path) as bag:
+        for topic in ("/joint_states", "/command"):
+            bag.add_topic(topic, JOINT_STATE)
+        for topic, time_ns, data in messages:
+            bag.write_raw(topic, time_ns, data)
+    return path
+
+
+def jackal_bag(shared: Path, path: Path, seconds: float) -> Path:
+    """Write the beginning of the recorded Jackal as a ROS 2 bag."""
+    types = {
+        "/imu/data": "sensor_msgs/msg/Imu",
+        "/jackal_velocity_controller/odom": "nav_msgs/msg/Odometry",
+    }
+    with (
+        AnyReader([shared / "data" / "jackal" / "jackal.bag"]) as reader,
+        BagWriter(path) as bag,
+    ):
+        for topic, type_name in types.items():
+            bag.add_topic(topic, type_name)
+        chosen = [c for c in reader.connections if c.topic in types]
+        for connection, time_ns, data in reader.messages(chosen):
+            if time_ns > reader.start_time + seconds * 1e9:
+                break
+            raw = STORE.ros1_to_cdr(data, types[connection.topic])
+            bag.write_raw(connection.topic, time_ns, bytes(raw))
+    return path
+
+
+def jackal_model(bag: Path, checkout: Path, path: Path) -> Path:
+    """Learn a model of the Jackal, fast rather than well."""
+    from dataclasses import replace
+
+    configuration = load_channels(checkout / "config" / "jackal.yaml")
+    model = RFFPSR(iterations=2, features=40, past=8, future=5, base_past=8).fit(
+        read_bags(bag, configuration)
+    )
+    types = {
+        "/imu/data": "sensor_msgs/msg/Imu",
+        "/jackal_velocity_controller/odom": "nav_msgs/msg/Odometry",
+    }
+    channels = configuration.with_types(types).to_mapping()
+    model.signature = replace(model.signature, channels=channels)
+    model.save(path)
+    return path
+
+
+def predicted_offline(bag: Path, model: Path, folder: Path, *options: str) -> Forecasts:
+    """Return the forecasts that the command line writes into a bag."""
+    out = folder / "forecasts"
+    assert (
+        rffpsr(["predict", str(bag), "--model", str(model), "--out", str(out), "--quiet", *options])
+        == 0
+    )
+    forecasts = {}
+    with closing(open_bag(out)) as source:
+        for message in source.messages(["/rffpsr_filter/trajectory"]):
+            decoded = STORE.deserialize_cdr(message.data, "trajectory_msgs/msg/JointTrajectory")
+            stamp, entry = forecast_in(decoded)
+            forecasts[stamp] = entry
+    return forecasts
+
+
+def forecast_in(trajectory: Any) -> tuple[int, tuple[str, np.ndarray[Any, Any]]]:
+    stamp = trajectory.header.stamp
+    values = np.array([point.positions for point in trajectory.points])
+    return stamp.sec * 10**9 + stamp.nanosec, (trajectory.header.frame_id, values)
+
+
+class Player:
+    """Publishes the raw messages of a bag to a filter node, and keeps what it answers."""
+
+    def __init__(self, ros: Any, types: dict[str, str], **parameters: Any) -> None:
+        from lifecycle_msgs.srv import GetState
+        from trajectory_msgs.msg import JointTrajectory
+
+        from rffpsr_ros.nodes.shared.message_classes import message_class
+
+        self.ros = ros
+        self.node = ros.start("filter_node", horizon=HORIZON, compiled=True, **parameters)
+        self._get_state = GetState
+        self._answers = ros.peer.collect("/rffpsr_filter/trajectory", JointTrajectory)
+        self._publishers = {
+            topic: ros.peer.publisher(topic, message_class(name)) for topic, name in types.items()
+        }
+        self.node.wait_for("serving")
+        ros.peer.matched(*types)
+        ros.peer.heard("/rffpsr_filter/trajectory")
+        self.step()
+
+    def play(self, messages: Iterator[tuple[str, int, bytes]], pause: float) -> None:
+        """Publish messages as they come."""
+        for topic, _, data in messages:
+            self._publishers[topic].publish(data)
+            self.ros.peer.wait(pause)
+
+    def play_in_lockstep(self, bag: Path) -> None:
+        """Publish each message of a bag after the node has taken the one before."""
+        with closing(open_bag(bag)) as source:
+            for message in source.messages(self._publishers.keys()):
+                self._publishers[message.topic].publish(message.data)
+                self.step()
+
+    def step(self) -> None:
+        """Wait until the node has answered, which it does after all that was sent before."""
+        self.ros.peer.call("/rffpsr_filter/get_state", self._get_state)
+
+    def forecasts(self) -> Forecasts:
+        """Return what was published."""
+        self.step()
+        self.ros.peer.wait(0.5)
+        return dict(forecast_in(answer) for answer in self._answers)
+
+
+def assert_equal(live: Forecasts, offline: Forecasts) -> None:
+    """Only before the node knew of its listener may forecasts not have been made."""
+    assert len(live) > 0.8 * len(offline)
+    assert sorted(live) == sorted(offline)[-len(live) :]
+    for stamp, (assumed, values) in live.items():
+        assert assumed == offline[stamp][0]
+        np.testing.assert_allclose(values, offline[stamp][1], rtol=1e-9, atol=1e-9)
+
+
+SYSTEMS: dict[str, System] = {"synthetic": SyntheticSystem(), "swimmer": Swimmer()}
+JOINTS = {"/joint_states": JOINT_STATE, "/command": JOINT_STATE}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_bag_played_in_lockstep_gives_what_predict_gives(
+    ros: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest
+) -> None:
+    model = request.getfixturevalue(f"{name}_model")
+    system = SYSTEMS[name]
+    bag = write_bag(tmp_path / "bag", messages_of(system, TICKS))
+    options = ("--horizon", str(HORIZON), "--future-actions", "hold")
+    offline = predicted_offline(bag, model, tmp_path, *options)
+    assert len(offline) > TICKS / 2
+    player = Player(ros, JOINTS, model_path=model, start="episode")
+    player.play_in_lockstep(bag)
+    assert_equal(player.forecasts(), offline)
+
+
+def test_the_jackal_played_in_lockstep_gives_what_predict_gives(
+    ros: Any, tmp_path: Path, shared: Path, checkout: Path
+) -> None:
+    bag = jackal_bag(shared, tmp_path / "bag", 8.0)
+    model = jackal_model(bag, checkout, tmp_path / "jackal.psr")
+    options = ("--horizon", str(HORIZON), "--future-actions", "zero")
+    offline = predicted_offline(bag, model, tmp_path, *options)
+    assert len(offline) > 100
+    with closing(open_bag(bag)) as source:
+        types = {topic.name: topic.type for topic in source.topics.values()}
+    player = Player(ros, types, model_path=model, start="episode", future_actions="zero")
+    player.play_in_lockstep(bag)
+    assert_equal(player.forecasts(), offline)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_log_of_a_node_gives_what_the_node_published(
+    ros: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest
+) -> None:
+    """As fast as it comes, with plans, resets and options changed on the way."""
+    from std_msgs.msg import Float64MultiArray
+
+    model = request.getfixturevalue(f"{name}_model")
+    system = SYSTEMS[name]
+    columns = len(system.action_names)
+    player = Player(
+        ros,
+        JOINTS,
+        model_path=model,
+        log_sequence=tmp_path / "sequences",
+        future_actions="topic",
+        publish_every=2,
+    )
+    peer = ros.peer
+    peer.publisher("/rffpsr_filter/planned_actions", Float64MultiArray)
+    peer.matched("/rffpsr_filter/planned_actions")
+    messages = list(messages_of(system, TICKS))
+    parts: list[Callable[[], Any]] = [
+        lambda: peer.publish(
+            "/rffpsr_filter/planned_actions", Float64MultiArray(data=[0.01] * (3 * columns))
+        ),
+        lambda: peer.call("/rffpsr_filter/reset"),
+        lambda: peer.set_parameter("/rffpsr_filter", "publish_every", 1),
+    ]
+    size = len(messages) // (len(parts) + 1)
+    for number, act in enumerate([*parts, player.step]):
+        player.play(iter(messages[number * size : (number + 1) * size]), 0.004)
+        player.step()
+        act()
+    live = player.forecasts()
+    assert player.node.end() == 0
+    (log,) = (tmp_path / "sequences").iterdir()
+    offline = predicted_offline(log, model, tmp_path)
+    assert {assumed for assumed, _ in live.values()} == {
+        "future actions: plan",
+        "future actions: hold (no plan yet)",
+        "future actions: hold (plan is over)",
+    }
+    assert_equal(live, offline)
+
+
+def test_the_log_says_which_model_was_followed(
+    ros: Any, tmp_path: Path, synthetic_model: Path
+) -> None:
+    player = Player(ros, JOINTS, model_path=synthetic_model, log_sequence=tmp_path / "sequences")
+    player.play(messages_of(SyntheticSystem(), 10), 0.002)
+    player.step()
+    ros.peer.wait(0.5)  # the log is flushed now and then
+    player.node.process.kill()
+    player.node.process.wait()
+    (log,) = (tmp_path / "sequences").iterdir()
+    with closing(open_bag(log)) as source:
+        entries = [
+            json.loads(STORE.deserialize_cdr(m.data, "std_msgs/msg/String").data)  # type: ignore[attr-defined]
+            for m in source.messages(["/rffpsr/control"])
+        ]
+        assert sum(1 for _ in source.messages(["/joint_states", "/command"])) > 10
+    from rffpsr_ros.models.storage import read_model_file
+
+    assert entries[0]["model"] == read_model_file(synthetic_model).header["checksum"]
+    assert load_model(synthetic_model).signature.channels is not None

@@ -1,0 +1,138 @@
+"""How nodes are run: messages that have come are handed out in the executor's order."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from test.nodes.conftest import Ros
+
+
+def test_messages_that_have_come_are_handed_out_one_of_each_topic_in_turn(ros: Ros) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared.message_wait import take_waiting
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
+    for topic in ("/first", "/second"):
+        peer.node.create_subscription(
+            Int64, topic, lambda message, topic=topic: handed_out.append((topic, message.data)), 9
+        )
+        told.publisher(topic, Int64)
+    told.matched("/first", "/second")
+    for number in range(3):
+        for topic in ("/second", "/first"):
+            told.publish(topic, Int64(data=number))
+    told.settle()  # the messages wait: nobody has spun their receiver
+
+    take_waiting(list(peer.node.subscriptions))
+
+    in_turn = [(topic, number) for number in range(3) for topic in ("/first", "/second")]
+    assert handed_out == in_turn
+    take_waiting(list(peer.node.subscriptions))
+    assert handed_out == in_turn
+
+
+def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared.message_wait import take_waiting
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
+    later: list[object] = []
+
+    def receive(message: Int64) -> None:
+        handed_out.append(message.data)
+        peer.node.destroy_subscription(later[0])
+
+    peer.node.create_subscription(Int64, "/first", receive, 9)
+    later.append(peer.node.create_subscription(Int64, "/second", receive, 9))
+    for topic in ("/first", "/second"):
+        told.publisher(topic, Int64)
+    told.matched("/first", "/second")
+    told.publish("/first", Int64(data=1))
+    told.publish("/second", Int64(data=2))
+    told.settle()
+
+    take_waiting(list(peer.node.subscriptions))
+
+    assert handed_out == [1]
+
+
+def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
+    ros: Ros, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared import message_wait
+
+    monkeypatch.setattr(message_wait, "TURN_NS", 3600 * 10**9)
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
+
+    def receive(message: Int64) -> None:
+        handed_out.append(message.data)
+        if message.data == 2:
+            peer.node.create_timer(0.0, lambda: None)
+
+    peer.node.create_subscription(Int64, "/number", receive, 9)
+    told.publisher("/number", Int64)
+    told.matched("/number")
+
+    def tell() -> None:
+        for number in range(3):
+            time.sleep(0.05)
+            told.publish("/number", Int64(data=number))
+
+    messages = message_wait.MessageWait(peer.node)
+    teller = threading.Thread(target=tell)
+    teller.start()
+    messages.take_as_they_come()
+    teller.join()
+    assert handed_out == [0, 1, 2]
+
+    told.publish("/number", Int64(data=3))
+    told.settle()
+    messages.take_as_they_come()  # the timer's turn comes first, which is the executor's
+    assert handed_out == [0, 1, 2]
+
+
+def test_services_have_their_turn_though_messages_come(ros: Ros) -> None:
+    """Messages that come without end do not keep a node from anything else."""
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared.message_wait import MessageWait
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[int]()
+
+    def receive(message: Int64) -> None:
+        handed_out.append(message.data)
+        told.publish("/number", Int64(data=message.data + 1))
+
+    peer.node.create_subscription(Int64, "/number", receive, 9)
+    told.publisher("/number", Int64)
+    told.matched("/number")
+    told.publish("/number", Int64(data=0))
+    told.settle()
+
+    MessageWait(peer.node).take_as_they_come()
+
+    assert handed_out
+
+
+def test_a_called_service_has_its_turn_at_once(ros: Ros, monkeypatch: pytest.MonkeyPatch) -> None:
+    from std_srvs.srv import Trigger
+
+    from rffpsr_ros.nodes.shared import message_wait
+
+    monkeypatch.setattr(message_wait, "TURN_NS", 3600 * 10**9)
+    peer, told = ros.peer, ros.another_peer()
+    peer.node.create_service(Trigger, "/act", lambda request, response: response)
+    client = told.node.create_client(Trigger, "/act")
+    client.wait_for_service()
+    client.call_async(Trigger.Request())
+
+    message_wait.MessageWait(peer.node).take_as_they_come()  # or the test never ends

@@ -1,0 +1,49 @@
+"""One fold's learner: ways that stay far behind others are given up."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from rffpsr_ros.data.folds import Fold
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.fold_learner import FoldLearner
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+def oscillator_runs(count: int) -> list[Trajectory]:
+    """A weakly damped oscillator whose speed is not seen: one tick does not tell where it goes."""
+    draw = np.random.default_rng(0)
+    runs = []
+    for _ in range(count):
+        actions = draw.uniform(-1, 1, 100)
+        angle, speed, seen = 0.0, 0.0, []
+        for action in actions:
+            speed += 0.3 * (action - np.sin(2 * angle) - 0.1 * speed)
+            angle += 0.3 * speed
+            seen.append(angle + 0.003 * draw.standard_normal())
+        runs.append(Trajectory(seen, actions, 0.1))
+    return runs
+
+
+def test_a_way_far_behind_an_earlier_one_is_given_up() -> None:
+    runs = oscillator_runs(9)
+    reached: list[float] = []
+
+    def told(stage: str, fraction: float, error: float | None = None) -> None:
+        if stage == "refinement":
+            reached.append(fraction)
+
+    def learner() -> FoldLearner:
+        return FoldLearner(Fold(runs[:6], runs[6:]), 0, told)
+
+    good = RFFPSROptions(features=40, direct_features=20, iterations=100, refine_from="regularised")
+    poor = replace(good, base_past=0, direct_past=0, direct_features=0)
+    alone, after = learner(), learner()
+    score = after.attempt(good).score
+    assert alone.start_score(poor) > 3 * score
+    reached.clear()
+    alone.attempt(poor)
+    undisturbed = max(reached)
+    reached.clear()
+    after.attempt(poor)
+    assert max(reached) == 0.2 < undisturbed

@@ -1,0 +1,73 @@
+"""Which way of refinement is taken, by its scores on the first two folds."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.fold_learner import Attempt
+from rffpsr_ros.recipe.select import models_on_folds
+
+Scores = Mapping[str, tuple[float, ...]]
+
+
+def way_of(options: RFFPSROptions) -> str:
+    if options.refine_from == "light":
+        return "light"
+    return "short" if options.base_past == options.short_past else "regularised"
+
+
+class Fold:
+    """One fold's learner, which has its scores from a table."""
+
+    def __init__(self, number: int, scores: Scores, made: list[tuple[str, int]]) -> None:
+        self.number, self.scores, self.made = number, scores, made
+
+    def start_score(self, options: RFFPSROptions) -> float:
+        return 2 * self.scores[way_of(options)][self.number]
+
+    def attempt(self, options: RFFPSROptions) -> Attempt:
+        way = way_of(options)
+        self.made.append((way, self.number))
+        return Attempt(self.scores[way][self.number], lambda: cast(RFFPSRModel, None))
+
+
+def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
+    """Return the way that was taken, and all attempts (way, fold) in their order."""
+    made: list[tuple[str, int]] = []
+    _, options, _ = models_on_folds([Fold(n, scores, made) for n in range(3)], RFFPSROptions())
+    return way_of(options), made
+
+
+@pytest.mark.parametrize(
+    ("scores", "way", "second"),
+    [
+        # Nobody is better than the safe way: it alone goes on.
+        ({"light": (1.0, 9.0), "regularised": (1.0, 1.0, 1.0), "short": (1.1, 9.0)},
+         "regularised", {"regularised"}),
+        # Close and better: both folds decide, for it ...
+        ({"light": (0.8, 0.7, 1.0), "regularised": (1.0, 1.0, 1.0), "short": (1.1, 9.0)},
+         "light", {"regularised", "light"}),
+        # ... or against it: flattered by the first fold, or not clearly better.
+        ({"light": (0.8, 2.0, 1.0), "regularised": (1.0, 1.0, 1.0), "short": (0.9, 9.0)},
+         "regularised", {"regularised", "light", "short"}),
+        ({"light": (0.95, 0.95, 1.0), "regularised": (1.0, 1.0, 1.0), "short": (2.0, 9.0)},
+         "regularised", {"regularised", "light"}),
+        # Far better at once.
+        ({"light": (0.5, 9.0, 9.0), "regularised": (1.0, 9.0), "short": (0.01, 1.0, 1.0)},
+         "short", {"short"}),
+    ],
+)  # fmt: skip
+def test_the_way_is_chosen_by_two_folds_where_one_does_not_decide(
+    scores: Scores, way: str, second: set[str]
+) -> None:
+    chosen, made = taken(scores)
+    assert chosen == way
+    assert {way for way, fold in made if fold == 0} == {"light", "regularised", "short"}
+    assert {tried for tried, fold in made if fold == 1} == second
+    assert [tried for tried, fold in made if fold == 2] == [way]
+    assert len(set(made)) == len(made)
+    promise = [scores[tried][0] for tried, fold in made if fold == 0]
+    assert promise == sorted(promise)

@@ -1,0 +1,64 @@
+"""Windows reach no further than the recordings can tell, and it is said."""
+
+import numpy as np
+
+from rffpsr_ros.models.ensemble.model import MixtureModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.window_lengths import WEIGHTS_PER_TICK, supported_windows
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+DEFAULT = RFFPSROptions()
+
+
+def runs(count: int, ticks: int, columns: int) -> list[Trajectory]:
+    draw = np.random.default_rng(0)
+    return [
+        Trajectory(draw.normal(size=(ticks, columns)), draw.normal(size=ticks))
+        for _ in range(count)
+    ]
+
+
+def test_what_is_usual_stays_as_it_is() -> None:
+    for data in (runs(15, 100, 1), runs(1, 300, 1), runs(25, 100, 4), runs(1, 2000, 6)):
+        assert supported_windows(DEFAULT, data) == (DEFAULT, ())
+
+
+def test_many_columns_shorten_windows_to_what_the_ticks_can_tell() -> None:
+    data = runs(20, 200, 200)
+    options, (note,) = supported_windows(DEFAULT, data)
+    for past in (options.past, options.base_past, options.direct_past):
+        assert past * 201 + 2 <= WEIGHTS_PER_TICK * 4000 < (past + 1) * 201 + 2
+    assert options.refine_from == "regularised"
+    assert "201 columns and only 20 recordings of 4000 ticks" in note
+    asked = RFFPSROptions(refine_from="light")
+    assert supported_windows(asked, data)[0].refine_from == "light"
+
+
+def test_windows_leave_half_of_what_short_recordings_could_teach() -> None:
+    options, (note,) = supported_windows(DEFAULT, runs(100, 30, 1))
+    assert (options.past, options.base_past, options.direct_past) == (10, 10, 4)
+    assert options.refine_from == "both"
+    assert "windows of 10 instead of 20 ticks" in note
+
+
+def test_without_a_linear_base_windows_are_as_asked() -> None:
+    paper = RFFPSR.paper().options
+    assert supported_windows(paper, runs(2, 100, 50)) == (paper, ())
+
+
+def test_a_length_that_was_asked_for_stays() -> None:
+    asked = RFFPSROptions(past=40)
+    options, _ = supported_windows(asked, runs(100, 60, 1))
+    assert (options.past, options.base_past) == (40, 20)
+    options, (note,) = supported_windows(asked, runs(100, 30, 1))
+    assert (options.past, options.base_past) == (40, 10)
+    assert "windows of 10 instead of 20 ticks" in note
+
+
+def test_the_choice_stands_in_the_model() -> None:
+    learner = RFFPSR(features=20, direct_features=10, iterations=5)
+    model = learner.fit(runs(30, 30, 1))
+    assert isinstance(model, MixtureModel)
+    assert model.record.options["base_past"] == 10
+    assert model.record.notes[0].startswith("windows of 10 instead of 20 ticks")
