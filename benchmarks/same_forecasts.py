@@ -23,17 +23,17 @@ import numpy as np
 from benchmarks import datasets
 from benchmarks.tasks import TASKS, Material
 from rffpsr_ros.cli.main import main as rffpsr
-from rffpsr_ros.models.arx.learner.learner import LinearARX
+from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
-from rffpsr_ros.models.compressed.model.model import Compressed
+from rffpsr_ros.models.compressed.model import Compressed
 from rffpsr_ros.models.contract import Learner, PredictiveModel
-from rffpsr_ros.models.hse_psr.learner.learner import HSEPSR
-from rffpsr_ros.models.io_hmm.model.learner import IOHMM
-from rffpsr_ros.models.kalman.model.learner import Kalman
-from rffpsr_ros.models.n4sid.learner.learner import N4SID
-from rffpsr_ros.models.output_error.learner.learner import OutputError
-from rffpsr_ros.models.rff_arx.learner.learner import RFFARX
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.io_hmm.learner import IOHMM
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.output_error.learner import OutputError
+from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory

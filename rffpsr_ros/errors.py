@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 
 class InputError(ValueError):
@@ -27,3 +28,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return ""
     listed = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
     return f"; known are {listed}"
+
+
+def check_keys(given: Mapping[str, Any], known: Sequence[str], group: str) -> None:
+    """Refuse keys of a group of the configuration that nobody knows.
+
+    Raises
+    ------
+    InputError
+        If there is one; it names the nearest known key.
+    """
+    for key in given:
+        if key not in known:
+            raise InputError(f"unknown key '{group}.{key}'{did_you_mean(key, known)}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rffpsr_ros.cli.settings import check_keys
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, check_keys
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
 
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channel_file import load_yaml, read_parameters
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -83,16 +83,3 @@ def _assign(content: dict[str, Any], steps: Sequence[str], value: Any, key: str)
             )
         content = inner
     content[steps[-1]] = value
-
-
-def check_keys(given: Mapping[str, Any], known: Sequence[str], group: str) -> None:
-    """Refuse keys of a group of the configuration that nobody knows.
-
-    Raises
-    ------
-    InputError
-        If there is one; it names the nearest known key.
-    """
-    for key in given:
-        if key not in known:
-            raise InputError(f"unknown key '{group}.{key}'{did_you_mean(key, known)}")

@@ -22,13 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.settings import check_keys
 from rffpsr_ros.data.likelihood_ratios import (
     with_gaussian_policy,
     with_log_probability,
     with_table_policy,
 )
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, check_keys
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration

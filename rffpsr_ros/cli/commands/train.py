@@ -25,7 +25,6 @@ from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.resuming import REQUEST, check_same_training, kind_asked_for, request_of
 from rffpsr_ros.cli.settings import (
     add_reading_arguments,
-    check_keys,
     load_configuration,
     parse_setting,
 )
@@ -37,7 +36,7 @@ from rffpsr_ros.cli.stage_clock import (
     stages_as_json,
 )
 from rffpsr_ros.data.subsample import excerpt
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, check_keys
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table

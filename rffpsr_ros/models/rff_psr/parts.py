@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.rff_psr.filter_monitor import Guards
@@ -14,7 +15,7 @@ from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap, Features
 from rffpsr_ros.psr.gram_features import KernelMap
 from rffpsr_ros.psr.history import HistoryRegression
-from rffpsr_ros.psr.predictor import Frame, Limits, Start, Weights
+from rffpsr_ros.psr.predictor import Frame, Limits, Weights
 
 StandIn = Literal["prediction", "features"]
 """What stands in for an observation not seen: features of the predicted one, or E[phi^o | q, a]."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
+from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr.filter_monitor import Guards
@@ -17,7 +18,7 @@ from rffpsr_ros.psr.feature_set import FeatureSet
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.history import HistoryRegression
-from rffpsr_ros.psr.predictor import Frame, Start, Weights
+from rffpsr_ros.psr.predictor import Frame, Weights
 from rffpsr_ros.psr.system_map import SystemMap, contract
 
 FUTURE, PAST = 10, 20

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from test.models.test_rff_psr import QUICK, two_channel_runs
 
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr.parts import StandIn
@@ -19,6 +18,7 @@ from rffpsr_ros.psr.filter_step import filter_step
 from rffpsr_ros.psr.predictor import predict_observation
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.models.rff_psr.test_rff_psr import QUICK, two_channel_runs
 
 HORIZON = 8
 

@@ -6,13 +6,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, merged
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_frequencies
-from rffpsr_ros.psr.predictor import Frame, Start, Weights
+from rffpsr_ros.psr.predictor import Frame, Weights
 from rffpsr_ros.psr.refinement.minibatches import (
     Drawing,
     Material,
