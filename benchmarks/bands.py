@@ -25,7 +25,7 @@ from rffpsr_ros import RFFPSR
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import coverage
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
-from rffpsr_ros.progress import untold
+from rffpsr_ros.progress import silent
 from rffpsr_ros.training.bands import BANDS, measure_bands
 
 NOMINAL, HORIZON, START = 0.9, 10, 20
@@ -50,7 +50,7 @@ def measure(split: Split, seed: int, way: str) -> dict[str, Any]:
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
         learned = time.process_time()
-        measure_bands(model, learner, used, untold, way)
+        measure_bands(model, learner, used, silent, way)
     seconds = {"learning": learned - began, "bands": time.process_time() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:

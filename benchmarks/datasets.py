@@ -19,7 +19,7 @@ from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.recordings.split import split
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.simulation.excitation import mixture, uniform_hold
+from rffpsr_ros.simulation.excitation import ensemble, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import Policy, dataset, open_loop
@@ -92,7 +92,7 @@ def swimmer(seed: int, blind_probability: float = 0.8, noise: float = 0.05) -> S
     def with_probability(probability: float) -> Callable[[np.random.Generator], Policy]:
         def policy(generator: np.random.Generator) -> Policy:
             blind = uniform_hold(generator, low, high, system.period)
-            return mixture(generator, blind, seek_goal, probability, low, high)
+            return ensemble(generator, blind, seek_goal, probability, low, high)
 
         return policy
 

@@ -23,7 +23,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
-from rffpsr_ros.simulation.excitation import mixture, uniform_hold
+from rffpsr_ros.simulation.excitation import ensemble, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.system import Policy, dataset
 
@@ -41,7 +41,7 @@ def mixed(probability: float) -> Callable[[np.random.Generator], Policy]:
 
     def policy(generator: np.random.Generator) -> Policy:
         blind = uniform_hold(generator, low, high, SYSTEM.period)
-        return mixture(generator, blind, seek_goal, probability, low, high)
+        return ensemble(generator, blind, seek_goal, probability, low, high)
 
     return policy
 
@@ -93,7 +93,7 @@ def error(model: PredictiveModel[Any], test: Sequence[Trajectory]) -> float:
 
 def settings(refined: bool) -> dict[str, dict[str, Any]]:
     """Return the learners' options by name."""
-    bare = {"refinement": "none", "base_past": 0, "direct_past": 0, "direct_features": 0}
+    bare = {"refinement": "none", "arx_past": 0, "narx_past": 0, "narx_features": 0}
     if refined:
         return {"one model, all terms, refined": {"folds": 1}}
     return {"two stages, PSR alone": bare, "two stages, default terms": {"refinement": "none"}}

@@ -2,7 +2,7 @@
 
     python -m benchmarks.realtime                        1 kHz for 60 s, and 100 Hz while training
     python -m benchmarks.realtime --seconds 10           shorter
-    python -m benchmarks.realtime --kind single_rff_psr     one model, not the default mixture
+    python -m benchmarks.realtime --kind single_rff_psr     one model, not the default ensemble
     python -m benchmarks.realtime --kind last_observation   what the node costs without its model
     python -m benchmarks.realtime --json figures.json
 

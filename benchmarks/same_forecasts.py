@@ -87,7 +87,11 @@ def _learned(learner: Learner, material: Material) -> Callable[[], Mapping[str, 
     def computed() -> Mapping[str, Array]:
         model = learner.fit(list(material.train), list(material.validation) or None)
         tests = [run for runs in material.tests.values() for run in runs[:2]]
-        as_run = {"": model, " served": model.served(False), " compiled": model.served()}
+        as_run = {
+            "": model,
+            " served": model.inference_model(False),
+            " compiled": model.inference_model(),
+        }
         return {
             f"test {number}{how}": _forecasts(one, run)
             for how, one in as_run.items()

@@ -31,7 +31,7 @@ from rffpsr_ros.models.rff_psr.fit import COLUMNS_PER_STRIDE, SEGMENT
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, merged
-from rffpsr_ros.psr.predictor import Weights
+from rffpsr_ros.psr.predictor import TrainableParameters
 from rffpsr_ros.psr.refinement.minibatches import Drawing, Material, draw_minibatches, slope
 from rffpsr_ros.psr.refinement.segments import cut_segments
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -64,27 +64,27 @@ class Size(NamedTuple):
     segments: int
     ticks: int  # of a segment
     held: int  # bytes that travel once: segments and feature maps
-    weights: int  # bytes that travel to every worker in every step
+    parameters: int  # bytes that travel to every worker in every step
     steps: list[Step]
 
 
-def material_of(runs: Sequence[Trajectory]) -> tuple[Material, Weights]:
+def material_of(runs: Sequence[Trajectory]) -> tuple[Material, TrainableParameters]:
     """Return what refinement of a model of these recordings works on, and the model's weights."""
     # Timed, not judged: a few iterations give weights of the right sizes.
     parts = RFFPSR(past=PAST, future=HORIZON, iterations=3).fit_one(runs[:4]).parts
-    frame = parts.frame._replace(limits=None).astype(np.float32)
+    structure = parts.structure._replace(limits=None).astype(np.float32)
     standard = standardise(runs, parts.observation_scaling, parts.action_scaling)
     seen = [np.ones(run.observations.shape, bool) for run in standard]
-    segments = cut_segments(standard, seen, frame, PAST + SEGMENT, PAST, HORIZON, np.float32)
+    segments = cut_segments(standard, seen, structure, PAST + SEGMENT, PAST, HORIZON, np.float32)
     columns = segments.observations.shape[2]
     by_horizon = np.full((HORIZON, columns), 1 / (HORIZON * columns))
-    return Material(frame, segments, by_horizon), parts.weights.astype(np.float32)
+    return Material(structure, segments, by_horizon), parts.parameters.astype(np.float32)
 
 
 def size(runs: Sequence[Trajectory], client: Any) -> Size:
     """Return what steps of refinement of a model of these recordings take."""
     pack, generator = import_module("cloudpickle").dumps, np.random.default_rng(0)
-    material, weights = material_of(runs)
+    material, parameters = material_of(runs)
     here, there = THIS_PROCESS.holding(material), Cluster(client).holding(material)
     count, ticks = material.segments.target.shape[:2]
     stride, age = (PAST + SEGMENT) // COLUMNS_PER_STRIDE, np.ones(PAST)
@@ -92,7 +92,7 @@ def size(runs: Sequence[Trajectory], client: Any) -> Size:
     def seconds(holders: Holders[Material], drawing: Drawing) -> float:
         began = time.perf_counter()
         drawn = draw_minibatches(material.segments, drawing, generator)
-        merged(holders.map(partial(slope, weights), drawn))
+        merged(holders.map(partial(slope, parameters), drawn))
         return time.perf_counter() - began
 
     steps = []
@@ -103,10 +103,10 @@ def size(runs: Sequence[Trajectory], client: Any) -> Size:
         times = [[seconds(*way) for way in ways] for _ in range(STEPS)]
         drawn = draw_minibatches(material.segments, drawing, generator)
         sent = sum(len(pack(minibatch)) for minibatch in drawn)
-        returned = sum(len(pack(slope(weights, material, minibatch))) for minibatch in drawn)
+        returned = sum(len(pack(slope(parameters, material, minibatch))) for minibatch in drawn)
         in_one, alone, shared = np.quantile(times[UNSETTLED:], 0.25, axis=0).tolist()
         steps.append(Step(batch, most, in_one, alone, shared, sent, returned))
-    return Size(count, ticks, len(pack(material)), len(pack(weights)), steps)
+    return Size(count, ticks, len(pack(material)), len(pack(parameters)), steps)
 
 
 def table(results: dict[str, Size], workers: int) -> str:
@@ -117,12 +117,12 @@ def table(results: dict[str, Size], workers: int) -> str:
     for name, one in results.items():
         for step in one.steps:
             times = [f"{1e3 * t:.0f}" for t in (step.in_one, step.alone, step.shared)]
-            bytes_of = workers * one.weights + step.sent, step.returned
+            bytes_of = workers * one.parameters + step.sent, step.returned
             traffic = [f"{count / 1e3:.0f}" for count in bytes_of]
             rows.append([name, f"{step.minibatches} x {step.batch}", *times, *traffic])
     sizes = [
         f"- {name}: {one.segments} segments of {one.ticks} ticks, {one.held / 1e6:.1f} MB, travel"
-        f" once; weights are {one.weights / 1e3:.0f} kB"
+        f" once; weights are {one.parameters / 1e3:.0f} kB"
         for name, one in results.items()
     ]
     return "\n".join([markdown(heading, rows), "", *sizes])

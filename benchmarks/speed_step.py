@@ -104,9 +104,9 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
     turns = itertools.cycle([action, run.actions[30]])  # compiled code remembers the last action
     plan = run.actions[20 : 20 + HORIZON].copy()
     held, plans = np.tile(plan[0], (HORIZON, 1)), np.tile(plan, (PLANS, 1, 1))
-    weights = model.parts.weights
-    inner, columns = len(weights.covariance), weights.covariance.shape[1]
-    columns += weights.extended.shape[1] + weights.prediction.shape[1]
+    parameters = model.parts.parameters
+    inner, columns = len(parameters.covariance), parameters.covariance.shape[1]
+    columns += parameters.extended.shape[1] + parameters.prediction.shape[1]
     empty_forecast = least_time(lambda: nothing.predict(empty, plan), 0.1)
     floors = {
         "update": (
@@ -119,13 +119,16 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
             "empty call + products",
         ),
         "forecast, command held": (
-            empty_forecast + HORIZON * product_time(1, len(weights.initial), columns),
+            empty_forecast + HORIZON * product_time(1, len(parameters.initial), columns),
             "empty call + products with the state",
         ),
         "plans": (HORIZON * product_time(PLANS, inner, columns), "products"),
     }
     costs = {}
-    for name, served in (("numpy", model.served(compiled=False)), ("compiled", model.served())):
+    for name, served in (
+        ("numpy", model.inference_model(compiled=False)),
+        ("compiled", model.inference_model()),
+    ):
         if name == "compiled" and not served.compiled:
             continue
         state = served.initial_state()
@@ -145,33 +148,35 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
 def epoch_costs(model: RFFPSRModel, runs: list[Trajectory]) -> dict[str, Cost]:
     """Return the costs of loss and gradient over ten recordings, in single precision."""
     parts = model.parts
-    frame = parts.frame._replace(limits=None).astype(np.float32)
-    weights = parts.weights.astype(np.float32)
+    structure = parts.structure._replace(limits=None).astype(np.float32)
+    parameters = parts.parameters.astype(np.float32)
     standard = standardise(runs[:10], parts.observation_scaling, parts.action_scaling)
     seen = [np.ones(run.observations.shape, bool) for run in standard]
-    segments = cut_segments(standard, seen, frame, TICKS, 0).astype(np.float32)
+    segments = cut_segments(standard, seen, structure, TICKS, 0).astype(np.float32)
     starts = origins(segments, HORIZON)
     columns, acted = segments.observations.shape[2], segments.actions.shape[2]
     by_horizon = np.full((HORIZON, columns), 1 / (HORIZON * columns), np.float32)
     # A head like the paper's, of as many features of the window's actions as of single ones.
     generator = np.random.default_rng(0)
     frequencies = generator.normal(size=(200, HORIZON * acted)).astype(np.float32)
-    projection = np.ones((400, frame.action.size), np.float32)
-    targets = window_targets(segments, frame, FeatureMap(frequencies, projection), HORIZON)
-    head = np.zeros((len(weights.covariance), HORIZON * columns), np.float32)
-    states, actions = len(weights.initial), frame.action.size
-    read = weights.covariance.shape[1] + weights.extended.shape[1]
+    projection = np.ones((400, structure.action.size), np.float32)
+    targets = window_targets(segments, structure, FeatureMap(frequencies, projection), HORIZON)
+    head = np.zeros((len(parameters.covariance), HORIZON * columns), np.float32)
+    states, actions = len(parameters.initial), structure.action.size
+    read = parameters.covariance.shape[1] + parameters.extended.shape[1]
     # Forwards, backwards, and at the weights.
     per_tick = 3 * product_time(len(segments.observations), states * actions, read)
     rolled = 3 * product_time(len(starts.tick), states * actions, read)
     return {
         "window loss": Cost(
-            least_time(lambda: window_loss(weights, head, frame, segments, targets), 1),
+            least_time(lambda: window_loss(parameters, head, structure, segments, targets), 1),
             TICKS * per_tick,
             "products",
         ),
         "rolled-out loss": Cost(
-            least_time(lambda: rollout_loss(weights, frame, segments, starts, by_horizon), 1),
+            least_time(
+                lambda: rollout_loss(parameters, structure, segments, starts, by_horizon), 1
+            ),
             TICKS * per_tick + HORIZON * rolled,
             "products",
         ),
@@ -180,8 +185,8 @@ def epoch_costs(model: RFFPSRModel, runs: list[Trajectory]) -> dict[str, Cost]:
 
 def _unwatched(model: RFFPSRModel) -> RFFPSRModel:
     """Return the model without guards: learned so briefly it would rebuild all the time."""
-    guards = model.parts.guards._replace(shortest=0.0, longest=np.inf, surprise=np.inf)
-    return RFFPSRModel(model.signature, model.record, model.parts._replace(guards=guards))
+    guards = model.parts.monitor._replace(shortest=0.0, longest=np.inf, nis=np.inf)
+    return RFFPSRModel(model.signature, model.record, model.parts._replace(monitor=guards))
 
 
 def costs() -> dict[str, Cost]:

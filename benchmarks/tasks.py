@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from benchmarks import datasets
 from benchmarks.datasets import Split
 from rffpsr_ros.evaluation.horizon_error import (
-    free_run_rmse,
     horizon_errors,
     observation_range,
+    simulation_rmse,
 )
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import Range
@@ -89,7 +89,7 @@ class Task:
         for test, runs in material.tests.items():
             if self.free_run is not None:
                 (run,) = runs
-                scores[test] = free_run_rmse(model, run, self.free_run).tolist()
+                scores[test] = simulation_rmse(model, run, self.free_run).tolist()
                 continue
             for clip in self.clips:
                 limits = observation_range(material.train) if clip else None

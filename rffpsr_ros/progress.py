@@ -17,6 +17,6 @@ class Progress(Protocol):
         ...
 
 
-def untold(stage: str, fraction: float, error: float | None = None) -> None:
+def silent(stage: str, fraction: float, error: float | None = None) -> None:
     """Tell nobody; a `Progress` for where none is wanted."""
     del stage, fraction, error

@@ -41,7 +41,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-WINDOW = {"past": 6, "base_past": 3, "direct_past": 1}
+WINDOW = {"past": 6, "arx_past": 3, "narx_past": 1}
 """Of 201 columns a few ticks are window enough: linear ARX is given the same three."""
 
 METHODS = (
@@ -53,14 +53,14 @@ METHODS = (
         seeded=True,
         module=RFFPSR.__module__,
     ),
-    Method("linear ARX", LinearARX, {"past": WINDOW["base_past"]}, everything=True),
+    Method("linear ARX", LinearARX, {"past": WINDOW["arx_past"]}, everything=True),
     Method("last observation", LastObservation),
     Method("mean", Mean),
 )
 
 
 SIZES = (
-    "RFF-PSR is a single model with a past of six ticks and a linear base of three, the three that"
+    "RFF-PSR is a single model with a past of six ticks and an ARX term of three, the three that"
     " linear ARX sees. Learning standardises the components, so the last ones, which show little of"
     " a picture and can hardly be forecast, count there as much as the first."
 )

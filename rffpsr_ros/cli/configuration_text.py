@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from rffpsr_ros.cli.bag_survey import Survey
+from rffpsr_ros.cli.bag_contents import BagContents
 from rffpsr_ros.cli.proposal import Proposal, field_range
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.signals.channels import Channel
@@ -40,7 +40,7 @@ _TAIL = """\
 _SHOWN_OPTIONS = ("past", "future", "features", "rank", "state_rank", "refinement", "seed")
 
 
-def configuration_text(proposal: Proposal, survey: Survey, bags: Sequence[str]) -> str:
+def configuration_text(proposal: Proposal, contents: BagContents, bags: Sequence[str]) -> str:
     """Return the configuration file's text, as ROS parameters."""
     lines = _HEAD.format(
         bags=", ".join(bags[:5]) + (", ..." if len(bags) > 5 else ""),
@@ -49,9 +49,9 @@ def configuration_text(proposal: Proposal, survey: Survey, bags: Sequence[str]) 
         max_gap=repr(proposal.max_gap),
     ).splitlines()
     lines += [f"    # Note: {remark}." for remark in proposal.remarks]
-    lines += ["", "    # What is seen.", *_group("observation", proposal.observations, survey)]
-    lines += ["", "    # What the robot is told.", *_group("action", proposal.actions, survey)]
-    late = _lateness(proposal, survey)
+    lines += ["", "    # What is seen.", *_group("observation", proposal.observations, contents)]
+    lines += ["", "    # What the robot is told.", *_group("action", proposal.actions, contents)]
+    late = _lateness(proposal, contents)
     lines += [
         "        # Without this line, learning starts at the first command"
         + (f" ({late:.1f} s after the first observation)." if late > 1 else "."),
@@ -62,7 +62,7 @@ def configuration_text(proposal: Proposal, survey: Survey, bags: Sequence[str]) 
     return "\n".join(lines) + "\n" + _TAIL.format(options=options)
 
 
-def _group(name: str, channels: Sequence[Channel], survey: Survey) -> list[str]:
+def _group(name: str, channels: Sequence[Channel], contents: BagContents) -> list[str]:
     inputs = ", ".join(_scalar(channel.name) for channel in channels)
     lines = [f"    {name}:", f"      inputs: [{inputs}]"]
     for channel in channels:
@@ -71,7 +71,7 @@ def _group(name: str, channels: Sequence[Channel], survey: Survey) -> list[str]:
             f"        topic: {_scalar(channel.topic)}",
             f"        type: {_scalar(channel.type)}",
             "        fields:",
-            *_fields(channel, survey),
+            *_fields(channel, contents),
         ]
         if channel.units:
             lines.append(f"        units: [{', '.join(map(json.dumps, channel.units))}]")
@@ -83,20 +83,20 @@ def _group(name: str, channels: Sequence[Channel], survey: Survey) -> list[str]:
     return lines
 
 
-def _fields(channel: Channel, survey: Survey) -> list[str]:
+def _fields(channel: Channel, contents: BagContents) -> list[str]:
     paths = [_scalar(path) for path in channel.fields]
     width = max(map(len, paths))
     lines = []
     for path, text in zip(channel.fields, paths, strict=True):
-        shown = field_range(survey, channel.topic, path)
+        shown = field_range(contents, channel.topic, path)
         remark = "" if shown is None else f"  # {shown.low:.4g} to {shown.high:.4g}"
         lines.append(f"          - {text:<{width}}{remark}".rstrip())
     return lines
 
 
-def _lateness(proposal: Proposal, survey: Survey) -> float:
+def _lateness(proposal: Proposal, contents: BagContents) -> float:
     """Return by how many seconds the last channel's first command missed the first observation."""
-    timings = survey.timings()
+    timings = contents.timings()
     first = max(timings[channel.topic].first for channel in proposal.actions)
     return first - timings[proposal.observations[0].topic].first
 

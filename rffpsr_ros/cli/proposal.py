@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rffpsr_ros.cli.bag_survey import FieldRange, Survey, TopicSurvey
+from rffpsr_ros.cli.bag_contents import BagContents, FieldRange, TopicContents
 from rffpsr_ros.cli.field_knowledge import default_fields, unit_of
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP, Channel
@@ -67,9 +67,9 @@ def parse_choice(text: str) -> Choice:
 
 
 def propose(
-    survey: Survey, observed: Sequence[Choice] = (), commanded: Sequence[Choice] = ()
+    contents: BagContents, observed: Sequence[Choice] = (), commanded: Sequence[Choice] = ()
 ) -> Proposal:
-    """Return a configuration for what was surveyed, as far as it was not chosen.
+    """Return a configuration for what was found, as far as it was not chosen.
 
     Raises
     ------
@@ -77,10 +77,10 @@ def propose(
         If a chosen topic or field is not there, or nothing fits where nothing was chosen.
     """
     remarks: list[str] = []
-    actions = [_chosen(survey, choice) for choice in commanded]
-    observations = [_chosen(survey, choice) for choice in observed]
+    actions = [_chosen(contents, choice) for choice in commanded]
+    observations = [_chosen(contents, choice) for choice in observed]
     taken = {topic.name for topic, _ in [*actions, *observations]}
-    free = [topic for topic in survey.topics.values() if topic.name not in taken]
+    free = [topic for topic in contents.topics.values() if topic.name not in taken]
     if not actions:
         actions = _commands(free, observations, remarks)
         taken |= {topic.name for topic, _ in actions}
@@ -98,14 +98,14 @@ def propose(
     return Proposal(rate, pace_rate, max_gap, seen, acted, tuple(remarks))
 
 
-_Picked = tuple[TopicSurvey, tuple[str, ...]]
+_Picked = tuple[TopicContents, tuple[str, ...]]
 
 
-def _chosen(survey: Survey, choice: Choice) -> _Picked:
-    topic = survey.topics.get(choice.topic) or survey.topics.get("/" + choice.topic.lstrip("/"))
+def _chosen(contents: BagContents, choice: Choice) -> _Picked:
+    topic = contents.topics.get(choice.topic) or contents.topics.get("/" + choice.topic.lstrip("/"))
     if topic is None:
         raise InputError(
-            f"the bags have no topic {choice.topic}{did_you_mean(choice.topic, survey.topics)}"
+            f"the bags have no topic {choice.topic}{did_you_mean(choice.topic, contents.topics)}"
         )
     if topic.problem:
         raise InputError(topic.problem)
@@ -118,7 +118,7 @@ def _chosen(survey: Survey, choice: Choice) -> _Picked:
 
 
 def _commands(
-    free: Sequence[TopicSurvey], observations: Sequence[_Picked], remarks: list[str]
+    free: Sequence[TopicContents], observations: Sequence[_Picked], remarks: list[str]
 ) -> list[_Picked]:
     usable = [topic for topic in free if _is_usable(topic)]
     commands = [topic for topic in usable if _is_command(topic)]
@@ -136,7 +136,7 @@ def _commands(
     return [(topic, default_fields(topic.type, topic.fields)) for topic in commands]
 
 
-def _signals(free: Iterable[TopicSurvey]) -> list[_Picked]:
+def _signals(free: Iterable[TopicContents]) -> list[_Picked]:
     usable = [topic for topic in free if _is_usable(topic) and not _is_command(topic)]
     known = [topic for topic in usable if topic.type in _OBSERVED_TYPES]
     known.sort(key=lambda topic: _OBSERVED_TYPES.index(topic.type))
@@ -149,25 +149,25 @@ def _signals(free: Iterable[TopicSurvey]) -> list[_Picked]:
     return [(topic, default_fields(topic.type, topic.fields)) for topic in chosen]
 
 
-def _is_usable(topic: TopicSurvey) -> bool:
+def _is_usable(topic: TopicContents) -> bool:
     if topic.problem or _NO_SIGNAL.search(topic.name) or topic.timing.rate == 0:
         return False
     return bool(default_fields(topic.type, topic.fields))
 
 
-def _is_command(topic: TopicSurvey) -> bool:
+def _is_command(topic: TopicContents) -> bool:
     if topic.type in _OBSERVED_TYPES and topic.type != _OBSERVED_TYPES[0]:
         return False
     return bool(_COMMAND_TYPES.search(topic.type) or _COMMAND_NAME.search(topic.name.lower()))
 
 
-def _listed(topics: Sequence[TopicSurvey]) -> str:
+def _listed(topics: Sequence[TopicContents]) -> str:
     names = ", ".join(topic.name for topic in topics[:8])
     return f"; there are {names}" if names else ""
 
 
 def _channel(
-    topic: TopicSurvey, fields: tuple[str, ...], names: set[str], rate: float | None
+    topic: TopicContents, fields: tuple[str, ...], names: set[str], rate: float | None
 ) -> Channel:
     """Return the channel of a topic; ``rate`` None: of an action, which never grows old."""
     units = tuple(unit_of(topic.type, path) for path in fields)
@@ -221,6 +221,6 @@ def _at_outer_commas(text: str) -> list[str]:
     return parts
 
 
-def field_range(survey: Survey, topic: str, path: str) -> FieldRange | None:
-    """Return the range of a field as surveyed; None for one that is computed."""
-    return next((f for f in survey.topics[topic].fields if f.path == path), None)
+def field_range(contents: BagContents, topic: str, path: str) -> FieldRange | None:
+    """Return the range of a field as found; None for one that is computed."""
+    return next((f for f in contents.topics[topic].fields if f.path == path), None)

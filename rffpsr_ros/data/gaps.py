@@ -13,8 +13,8 @@ from itertools import starmap
 import numpy as np
 
 from rffpsr_ros.data.scaling import Run, forgiving_scaling, standardise
-from rffpsr_ros.data.summary import survey
-from rffpsr_ros.data.tick_windows import fill_missing, fit_base
+from rffpsr_ros.data.summary import summarise
+from rffpsr_ros.data.tick_windows import fill_missing, fit_arx
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -41,7 +41,7 @@ def without_gaps(
     use, so that no value tells of a later one. Nothing fills a column that was never seen.
     """
     windows = sum(count_windows(len(trajectory), past, future) for trajectory in trajectories)
-    found = survey(trajectories, past, future)
+    found = summarise(trajectories, past, future)
     if found.windows >= FEW * windows or not found.observations.count.all():
         return list(trajectories), ()
     missing = [np.isnan(trajectory.observations) for trajectory in trajectories]
@@ -51,7 +51,7 @@ def without_gaps(
     filled = [Run(_interpolated(run.observations), run.actions) for run in runs]
     for _ in range(ROUNDS):
         everything = [np.ones(run.observations.shape, bool) for run in filled]
-        base = fit_base(filled, everything, PAST, RIDGE)
+        base = fit_arx(filled, everything, PAST, RIDGE)
         filled = [fill_missing(run, base, PAST) for run in runs]
 
     def restored(trajectory: Trajectory, run: Run, gaps: Array) -> Trajectory:

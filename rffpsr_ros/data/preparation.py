@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.scaling import Run, Scaling, standardise
-from rffpsr_ros.data.summary import Survey
-from rffpsr_ros.data.tick_windows import fill_missing, fit_base
+from rffpsr_ros.data.summary import DataSummary
+from rffpsr_ros.data.tick_windows import fill_missing, fit_arx
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -51,13 +51,16 @@ class Prepared(NamedTuple):
 
 
 def prepare(
-    train: Sequence[Trajectory], validation: Sequence[Trajectory], found: Survey, fill_past: int
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory],
+    found: DataSummary,
+    fill_past: int,
 ) -> Prepared:
-    """Standardise by the survey, and fill gaps by a linear model of ``fill_past`` ticks."""
+    """Standardise by the summary, and fill gaps by a linear model of ``fill_past`` ticks."""
     observation_scaling, action_scaling = found.observations.scaling(), found.actions.scaling()
     recorded = standardise(train, observation_scaling, action_scaling)
     seen = [~np.isnan(run.observations) for run in recorded]
-    base = fit_base(recorded, seen, fill_past, FILL_RIDGE)
+    base = fit_arx(recorded, seen, fill_past, FILL_RIDGE)
 
     def recordings(runs: list[Run]) -> Recordings:
         return Recordings(

@@ -1,7 +1,7 @@
-"""An excerpt of recordings that does not grow with them.
+"""A subsample of recordings that does not grow with them.
 
 The two stages look at every window. What follows them - the predictor's regression, refinement,
-guards, judging - goes over the same ticks again and again, and an excerpt serves it as well as
+guards, judging - goes over the same ticks again and again, and a subsample serves it as well as
 hours of recordings.
 """
 
@@ -15,24 +15,24 @@ import numpy as np
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-EXCERPT = 100_000
-"""Ticks of an excerpt, at the most."""
+SUBSAMPLE = 100_000
+"""Ticks of a subsample, at the most."""
 
 STRETCH = 2000
 """Ticks of a stretch taken from a long recording."""
 
 
-def excerpt(
+def subsample(
     trajectories: Sequence[Trajectory],
     generator: np.random.Generator,
     workers: Workers = THIS_PROCESS,
 ) -> list[Trajectory]:
-    """Return the trajectories in memory; of more than `EXCERPT` ticks, random stretches, in order.
+    """Return trajectories in memory; of more than `SUBSAMPLE` ticks, random stretches, in order.
 
     Short recordings are stretches of their own, so their beginnings are among the beginnings.
     """
     chosen = list(trajectories)
-    if sum(map(len, trajectories)) > EXCERPT:
+    if sum(map(len, trajectories)) > SUBSAMPLE:
         stretches = [
             trajectory.slice(start, min(start + STRETCH, len(trajectory)))
             for trajectory in trajectories
@@ -40,7 +40,7 @@ def excerpt(
         ]
         order = generator.permutation(len(stretches))
         ticks = np.cumsum([len(stretches[i]) for i in order])
-        chosen = [stretches[i] for i in np.sort(order[ticks <= EXCERPT])]
+        chosen = [stretches[i] for i in np.sort(order[ticks <= SUBSAMPLE])]
     # What is stored elsewhere is read where that is.
     stored = [t for t in chosen if type(t) is not Trajectory]
     read = iter(workers.map(_load, stored))

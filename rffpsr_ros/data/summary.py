@@ -59,23 +59,23 @@ class Columns:
 
 
 @dataclass
-class Survey:
+class DataSummary:
     """What is known of recordings before anything is learned."""
 
     observations: Columns
     actions: Columns
     windows: int  # complete ones
 
-    def merge(self, other: Survey) -> None:
+    def merge(self, other: DataSummary) -> None:
         """Add what other recordings tell."""
         self.observations.merge(other.observations)
         self.actions.merge(other.actions)
         self.windows += other.windows
 
 
-def survey(
+def summarise(
     trajectories: Sequence[Trajectory], past: int, future: int, workers: Workers = THIS_PROCESS
-) -> Survey:
+) -> DataSummary:
     """Look once at every tick; windows have ``past`` + ``future`` + 1 of them."""
     # Each with the ticks that the last windows which begin in it need.
     stretches = [
@@ -86,7 +86,9 @@ def survey(
     return merged(workers.map(_Look(past, future), grouped(stretches, len, STRETCH)))
 
 
-def check_survey(found: Survey, like: Trajectory, past: int, future: int, needed: int) -> None:
+def check_summary(
+    found: DataSummary, like: Trajectory, past: int, future: int, needed: int
+) -> None:
     """Refuse data, with columns named like those of ``like``, of which nothing can be learned.
 
     Raises
@@ -120,14 +122,16 @@ class _Look:
     past: int
     future: int
 
-    def __call__(self, stretches: Sequence[Trajectory]) -> Survey:
+    def __call__(self, stretches: Sequence[Trajectory]) -> DataSummary:
         return merged(map(self._one, stretches))
 
-    def _one(self, trajectory: Trajectory) -> Survey:
+    def _one(self, trajectory: Trajectory) -> DataSummary:
         observations, actions = trajectory.observations, trajectory.actions
         missing = np.asarray(np.isnan(observations).any(axis=1))
         count = min(count_windows(len(missing), self.past, self.future), STRETCH)
         length = self.past + self.future + 1
         holes = np.concatenate([[0], np.cumsum(missing)])
         complete = int(np.count_nonzero(holes[length : length + count] == holes[:count]))
-        return Survey(Columns.of(observations[:STRETCH]), Columns.of(actions[:STRETCH]), complete)
+        return DataSummary(
+            Columns.of(observations[:STRETCH]), Columns.of(actions[:STRETCH]), complete
+        )

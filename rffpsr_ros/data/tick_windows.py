@@ -69,7 +69,7 @@ def newest_ticks(past: int, observations: Array, actions: Array) -> tuple[Array,
     )
 
 
-def fit_base(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float) -> Array:
+def fit_arx(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float) -> Array:
     """Return W_base: one-step linear regression on the window.
 
     Only ticks whose observation and window were all seen take part.
@@ -85,7 +85,7 @@ def fit_base(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: f
 
 
 def fill_missing(run: Run, base: Array, past: int) -> Run:
-    """Return the run with missing observations replaced by the linear base's one-step forecast."""
+    """Return the run with missing observations replaced by the ARX term's one-step forecast."""
     missing = np.isnan(run.observations)
     if not missing.any():
         return run

@@ -135,7 +135,7 @@ def horizon_errors(
     )
 
 
-def free_run_rmse(
+def simulation_rmse(
     model: PredictiveModel[Any], trajectory: Trajectory, start: int, clip: Range | None = None
 ) -> Array:
     """Return the RMSE (d_o,) of one forecast of all ticks from ``start`` to the end.

@@ -196,8 +196,8 @@ def _policy(check: ExplorationCheck) -> list[Finding]:
     if not len(policy.shuffled):
         return [Finding("note", "policy", "too short to test whether actions follow observations")]
     if math.isnan(policy.p_value):
-        untold = "past actions tell the next ones entirely; whether they look cannot be tested"
-        return [Finding("note", "policy", untold)]
+        silent = "past actions tell the next ones entirely; whether they look cannot be tested"
+        return [Finding("note", "policy", silent)]
     looking = [channel for channel in check.channels if _looks(channel)]
     if policy.p_value >= SIGNIFICANT or not looking:
         calm = f"no sign that actions follow past observations (p = {policy.p_value:.3f})"

@@ -101,7 +101,7 @@ class Follower:
     Attributes
     ----------
     model
-        The model as it is served, see `PredictiveModel.served`.
+        The model as it is served, see `PredictiveModel.inference_model`.
     state
         The belief; None between segments.
     live_error
@@ -123,7 +123,7 @@ class Follower:
     ) -> None:
         self.options = options or FollowOptions()
         self._loaded = model
-        self.model = model.served(self.options.compiled)
+        self.model = model.inference_model(self.options.compiled)
         self.configuration = channels_of(model)
         self.resets: dict[str, int] = {}
         self.state: Any = None
@@ -210,7 +210,7 @@ class Follower:
         if not self._start_is_settled:
             self._from_history = options.start == "running"
         if options.compiled != before.compiled:
-            self.model = self._loaded.served(options.compiled)
+            self.model = self._loaded.inference_model(options.compiled)
         if (options.horizon, options.coverage) != (before.horizon, before.coverage):
             self.live_error = self._live_error()
 

@@ -94,7 +94,7 @@ class PredictiveModel(ABC, Generic[StateT]):
         (B, H, d_o); the state is then one state, shared by all plans, or a batch of B.
         """
 
-    def served(self, compiled: bool = True) -> PredictiveModel[StateT]:
+    def inference_model(self, compiled: bool = True) -> PredictiveModel[StateT]:
         """Return the model as it runs live: sooner, its forecasts equal to 1e-5.
 
         With ``compiled``, what there is a compiled form of is compiled now, if numba is installed.

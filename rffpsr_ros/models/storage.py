@@ -34,7 +34,7 @@ FORMAT_VERSION = 1
 
 KINDS: Mapping[str, str] = {
     "rff_psr": "rffpsr_ros.models.rff_psr.model:RFFPSRModel",
-    "mixture": "rffpsr_ros.models.ensemble.model:MixtureModel",
+    "ensemble": "rffpsr_ros.models.ensemble.model:EnsembleModel",
     "compressed": "rffpsr_ros.models.compressed.model:CompressedModel",
     "hse_psr": "rffpsr_ros.models.hse_psr.learner:HSEPSRModel",
     "io_hmm": "rffpsr_ros.models.io_hmm.model:IOHMMModel",

@@ -1,4 +1,4 @@
-"""The predictor before refinement: base, direct term and prediction weights by regression."""
+"""The predictor before refinement: base, NARX term and prediction weights by regression."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from rffpsr_ros.psr.fourier_features import (
     random_fourier_features,
 )
 from rffpsr_ros.psr.predictor import (
-    Frame,
-    Weights,
-    direct_features,
-    direct_input,
+    FixedStructure,
+    TrainableParameters,
+    narx_features,
+    narx_input,
 )
 
 STATE_CAP = 5.0
@@ -40,13 +40,13 @@ STATE_CAP = 5.0
 
 
 DIRECT_RANK = 2 / 3
-"""Cap on the directions kept of the direct term's features, relative to its frequencies."""
+"""Cap on the directions kept of the NARX term's features, relative to its frequencies."""
 
 DIRECT_TOLERANCE = 1e-7
 """Weak directions of smooth features tell much where there is no noise; the ridge judges them."""
 
 DIRECT_BANDWIDTH = 2.0
-"""Bandwidth of the direct term's features, as a multiple of the median distance."""
+"""Bandwidth of the NARX term's features, as a multiple of the median distance."""
 
 BASE_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """The less noise in a recording, the smaller the best one."""
@@ -60,8 +60,8 @@ REMAINDER_RIDGES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 class InitialPredictor(NamedTuple):
     """A predictor ready for refinement, and the coordinates to refine it in."""
 
-    frame: Frame
-    weights: Weights
+    structure: FixedStructure
+    parameters: TrainableParameters
     base_coordinates: Array  # T: base = T base'
     direct_coordinates: Array
 
@@ -76,12 +76,12 @@ class Starts(NamedTuple):
 
 
 class PredictorRegression(NamedTuple):
-    """Moments from which base, direct term and prediction weights follow for any ridges.
+    """Moments from which base, NARX term and prediction weights follow for any ridges.
 
     Inputs are [base window | u = q x phi^a | whitened z], the target is the tick's observation.
     """
 
-    frame: Frame
+    structure: FixedStructure
     dynamics: Dynamics
     regression: Regression
     base_size: int
@@ -108,46 +108,48 @@ class PredictorRegression(NamedTuple):
             base, remainder = both[:, ours], both[:, rest]
         prediction, direct = np.split(remainder.T, [self.joint_size])
         direct = self.direct_coordinates @ direct
-        weights = Weights(*self.dynamics, prediction, base.T, direct)
+        parameters = TrainableParameters(*self.dynamics, prediction, base.T, direct)
         coordinates = np.zeros((0, 0))
         if self.base_size:
             coordinates = whitening(inner[ours, ours], WHITENING_FLOOR, base_ridge)
-        return InitialPredictor(self.frame, weights, coordinates, self.direct_coordinates)
+        return InitialPredictor(self.structure, parameters, coordinates, self.direct_coordinates)
 
 
 def predictor_regression(
     runs: Sequence[Run],
     observed: Sequence[Array],
-    frame: Frame,
+    structure: FixedStructure,
     dynamics: Dynamics,
     direct_frequencies: int,
     whiten: bool,
     generator: np.random.Generator,
 ) -> PredictorRegression:
-    """Draw the direct term's features and add up the moments of everything that predicts.
+    """Draw the NARX term's features and add up the moments of everything that predicts.
 
     ``runs`` have no missing values; ``observed`` (T, d_o) says what was seen. With ``whiten`` the
     state's basis is changed to one in which the training states are white.
     """
-    if frame.direct_past:
-        frame = frame._replace(direct=_draw_direct(runs, frame, direct_frequencies, generator))
+    if structure.narx_past:
+        structure = structure._replace(
+            narx=_draw_direct(runs, structure, direct_frequencies, generator)
+        )
     states = np.concatenate(
         filter_runs(
             dynamics,
-            frame.conditioning,
-            [frame.action(run.actions) for run in runs],
-            [frame.observation(run.observations) for run in runs],
+            structure.conditioning,
+            [structure.action(run.actions) for run in runs],
+            [structure.observation(run.observations) for run in runs],
         )
     )
     if whiten:
         dynamics, states = change_state_basis(dynamics, states, 1e-6)
     longest = float(np.linalg.norm(states, axis=1).max())
-    conditioning = Conditioning(frame.conditioning.regularisation, STATE_CAP * longest)
-    frame = frame._replace(conditioning=conditioning)
-    coordinates = _direct_whitening(runs, frame)
-    regression, base_size = _add_up(runs, observed, frame, states, coordinates)
-    joint_size = states.shape[1] * frame.action.size
-    return PredictorRegression(frame, dynamics, regression, base_size, joint_size, coordinates)
+    conditioning = Conditioning(structure.conditioning.regularisation, STATE_CAP * longest)
+    structure = structure._replace(conditioning=conditioning)
+    coordinates = _direct_whitening(runs, structure)
+    regression, base_size = _add_up(runs, observed, structure, states, coordinates)
+    joint_size = states.shape[1] * structure.action.size
+    return PredictorRegression(structure, dynamics, regression, base_size, joint_size, coordinates)
 
 
 def choose_ridges(
@@ -156,7 +158,7 @@ def choose_ridges(
     """Return a lightly regularised predictor, the one with the least score, and what was chosen.
 
     First the base's ridge is chosen, with the base alone; then the remainder's, or none, so that
-    the second predictor is never worse than the linear base.
+    the second predictor is never worse than the ARX term.
     """
     base_ridges = BASE_RIDGES if regression.base_size else BASE_RIDGES[:1]
     alone = {ridge: score(regression.predictor(ridge, None)) for ridge in base_ridges}
@@ -182,13 +184,13 @@ def choose_ridges(
 
 
 def _draw_direct(
-    runs: Sequence[Run], frame: Frame, frequencies: int, generator: np.random.Generator
+    runs: Sequence[Run], structure: FixedStructure, frequencies: int, generator: np.random.Generator
 ) -> FeatureMap:
     def inputs() -> Iterator[Array]:
         for run in runs:
             for ticks in tick_chunks(np.arange(len(run.actions))):
-                windows = tick_windows(run, frame.past, ticks)
-                yield direct_input(frame, windows.observations, windows.actions)
+                windows = tick_windows(run, structure.past, ticks)
+                yield narx_input(structure, windows.observations, windows.actions)
 
     points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
     bandwidth = DIRECT_BANDWIDTH * median_distance(points, generator)
@@ -219,38 +221,38 @@ def _sample(
 def _add_up(
     runs: Sequence[Run],
     observed: Sequence[Array],
-    frame: Frame,
+    structure: FixedStructure,
     states: Array,
     direct_coordinates: Array,
 ) -> tuple[Regression, int]:
     """Return the moments over all settled ticks, and how many of the inputs are the base's."""
     columns, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
-    base_size = frame.base_past * (columns + acted) + acted + 1 if frame.base_past else 0
-    joint = states.shape[1] * frame.action.size
+    base_size = structure.arx_past * (columns + acted) + acted + 1 if structure.arx_past else 0
+    joint = states.shape[1] * structure.action.size
     regression = Regression.zeros(columns, base_size + joint + len(direct_coordinates))
     position = 0
     for run, seen in zip(runs, observed, strict=True):
-        for ticks in tick_chunks(settled_ticks(seen, frame.base_past)):
-            windows = tick_windows(run, frame.past, ticks)
-            direct, _ = direct_features(frame, windows.observations, windows.actions)
+        for ticks in tick_chunks(settled_ticks(seen, structure.arx_past)):
+            windows = tick_windows(run, structure.past, ticks)
+            direct, _ = narx_features(structure, windows.observations, windows.actions)
             inputs = [
-                khatri_rao(states[position + ticks], frame.action(run.actions[ticks])),
+                khatri_rao(states[position + ticks], structure.action(run.actions[ticks])),
                 direct @ direct_coordinates,
             ]
-            if frame.base_past:
-                inputs.insert(0, arx_input(frame.base_past, *windows[:2]))
+            if structure.arx_past:
+                inputs.insert(0, arx_input(structure.arx_past, *windows[:2]))
             regression.add(np.hstack(inputs), windows.target)
         position += len(run.actions)
     return regression, base_size
 
 
-def _direct_whitening(runs: Sequence[Run], frame: Frame) -> Array:
-    if frame.direct is None:
+def _direct_whitening(runs: Sequence[Run], structure: FixedStructure) -> Array:
+    if structure.narx is None:
         return np.zeros((0, 0))
-    moment = Moment.zeros(frame.direct.size, frame.direct.size)
+    moment = Moment.zeros(structure.narx.size, structure.narx.size)
     for run in runs:
         for ticks in tick_chunks(np.arange(len(run.actions))):
-            windows = tick_windows(run, frame.past, ticks)
-            features, _ = direct_features(frame, windows.observations, windows.actions)
+            windows = tick_windows(run, structure.past, ticks)
+            features, _ = narx_features(structure, windows.observations, windows.actions)
             moment.add(features, features)
     return whitening(moment.mean, 1e-4)

@@ -20,7 +20,7 @@ SUBSPACE_PAST = 10
 """Ticks of the past in subspace identification's windows, at the most."""
 
 
-class Contestant(NamedTuple):
+class Baseline(NamedTuple):
     """A plain model of all recordings, and how to learn it anew from some of them.
 
     Order, or ridge and window, chosen once on all recordings by folds of the learner's own, stay as
@@ -32,44 +32,44 @@ class Contestant(NamedTuple):
     again: Callable[[Sequence[Trajectory]], Model]
 
 
-def plain_contestants(
+def baseline_candidates(
     options: RFFPSROptions, trajectories: Sequence[Trajectory]
-) -> dict[str, Contestant]:
-    """Return the contestants by name; none where the model itself is to have no linear base.
+) -> dict[str, Baseline]:
+    """Return the baselines by name; none where the model itself is to have no ARX term.
 
     Two are linear; the third knows nothing of the robot, and is hard to beat where it hardly moves.
     The mean is none: where a test drives a robot further than it was taught, it misleads.
     """
-    if not options.base_past:
+    if not options.arx_past:
         return {}
     makers = (_linear_arx, _n4sid, _last_observation)
-    found: dict[str, Contestant] = {}
+    found: dict[str, Baseline] = {}
     for maker in makers:
         try:
-            contestant = maker(options, trajectories)
+            baseline = maker(options, trajectories)
         except InputError:  # The recordings have too many gaps, or are too short, for this one.
             continue
-        if contestant is not None:
-            found[maker.__name__.removeprefix("_")] = contestant
+        if baseline is not None:
+            found[maker.__name__.removeprefix("_")] = baseline
     return found
 
 
-def _linear_arx(options: RFFPSROptions, trajectories: Sequence[Trajectory]) -> Contestant:
+def _linear_arx(options: RFFPSROptions, trajectories: Sequence[Trajectory]) -> Baseline:
     horizon = options.horizon or options.future
-    model = LinearARX(options.base_past, horizon).fit(trajectories)
+    model = LinearARX(options.arx_past, horizon).fit(trajectories)
     chosen = model.record.options
-    return Contestant(model, LinearARX(chosen["past"], horizon, chosen["ridge"]).fit)
+    return Baseline(model, LinearARX(chosen["past"], horizon, chosen["ridge"]).fit)
 
 
-def _n4sid(options: RFFPSROptions, trajectories: Sequence[Trajectory]) -> Contestant | None:
+def _n4sid(options: RFFPSROptions, trajectories: Sequence[Trajectory]) -> Baseline | None:
     """Return subspace identification's; None where its windows are large beside the recordings."""
-    past, future = min(options.base_past, SUBSPACE_PAST), options.future
+    past, future = min(options.arx_past, SUBSPACE_PAST), options.future
     columns = len(trajectories[0].observation_names) + len(trajectories[0].action_names)
     if (past + future) * columns > WEIGHTS_PER_TICK * sum(map(len, trajectories)):
         return None
     model = N4SID(past, future).fit(trajectories)
-    return Contestant(model, N4SID(past, future, model.record.options["order"]).fit)
+    return Baseline(model, N4SID(past, future, model.record.options["order"]).fit)
 
 
-def _last_observation(options: RFFPSROptions, trajectories: Sequence[Trajectory]) -> Contestant:
-    return Contestant(LastObservation().fit(trajectories), LastObservation().fit)
+def _last_observation(options: RFFPSROptions, trajectories: Sequence[Trajectory]) -> Baseline:
+    return Baseline(LastObservation().fit(trajectories), LastObservation().fit)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.ensemble.model import Trust
+from rffpsr_ros.models.ensemble.model import OutputLimits
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.recipe.blending import blend_weights, error_products
@@ -62,20 +62,20 @@ def _summed(together: Sequence[Array], shares: Array) -> list[Array]:
 
 
 def members_taking_part(
-    candidates: Sequence[Candidate], shares: Array, trust: Trust | None
-) -> tuple[list[PredictiveModel[Any]], Array, Trust | None]:
+    candidates: Sequence[Candidate], shares: Array, limits: OutputLimits | None
+) -> tuple[list[PredictiveModel[Any]], Array, OutputLimits | None]:
     """Return the models of all who have a share or are fallen back on, and their weights.
 
     The fallback's place is then that among members.
     """
     members: list[PredictiveModel[Any]] = []
     weights: list[Array] = []
-    limited = trust
+    limited = limits
     for place, candidate in enumerate(candidates):
         share = shares[..., place]
-        speaks = trust is not None and trust.fallback == place
-        if speaks and trust is not None:
-            limited = trust._replace(fallback=len(members))
+        speaks = limits is not None and limits.fallback == place
+        if speaks and limits is not None:
+            limited = limits._replace(fallback=len(members))
         if share.any() or speaks:
             members += candidate.members
             weights += [share / len(candidate.members)] * len(candidate.members)

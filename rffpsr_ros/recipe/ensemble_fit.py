@@ -16,18 +16,18 @@ import numpy as np
 
 from rffpsr_ros.data.folds import Fold, folds
 from rffpsr_ros.data.saturation import learned_bounds
-from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
-from rffpsr_ros.models.ensemble.model import MixtureModel, Trust
+from rffpsr_ros.models.ensemble.model import EnsembleModel, OutputLimits
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.two_stage_fit import needed_windows
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
-from rffpsr_ros.recipe.baselines import plain_contestants
+from rffpsr_ros.recipe.baselines import baseline_candidates
 from rffpsr_ros.recipe.blend import Candidate, best_shares, blended, members_taking_part, score
 from rffpsr_ros.recipe.fold_learner import FoldLearner
 from rffpsr_ros.recipe.held_out_errors import (
@@ -36,7 +36,7 @@ from rffpsr_ros.recipe.held_out_errors import (
     held_out_targets,
     judged_blocks,
 )
-from rffpsr_ros.recipe.long_horizons import FarHorizons, far_horizons
+from rffpsr_ros.recipe.long_horizons import LongHorizons, long_horizons
 from rffpsr_ros.recipe.select import models_on_folds
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -46,7 +46,7 @@ WHOLE_FROM = 9
 ROUNDS = 4
 """A long recording is cut so many times in a row, so that each part is like the rest."""
 
-TRUSTED = 0.5
+LIMIT_MARGIN = 0.5
 """How far beyond the range of the recordings forecasts are believed, as a fraction of it."""
 
 
@@ -56,27 +56,27 @@ def cross_validation_folds(
     """Return the folds; none if recordings are too few or too short to do without a part."""
     shortest = 2 * (options.past + options.future + 1)
     past, future = options.past, options.future
-    check_survey(survey(trajectories, past, future), trajectories[0], past, future, 0)
+    check_summary(summarise(trajectories, past, future), trajectories[0], past, future, 0)
     count = options.models(sum(map(len, trajectories)))
     try:
         parts = folds(trajectories, count, shortest, WHOLE_FROM, ROUNDS, JUDGED_TICKS)
         for part in parts:
-            learn_from, judge_by = (survey(t, past, future) for t in part)
-            check_survey(learn_from, trajectories[0], past, future, needed_windows(options))
-            check_survey(judge_by, trajectories[0], past, future, 1)
+            learn_from, judge_by = (summarise(t, past, future) for t in part)
+            check_summary(learn_from, trajectories[0], past, future, needed_windows(options))
+            check_summary(judge_by, trajectories[0], past, future, 1)
     except InputError:
         return []
     return parts
 
 
-def fit_mixture(
+def fit_ensemble(
     trajectories: Sequence[Trajectory],
     parts: Sequence[Fold],
     options: RFFPSROptions,
     progress: Progress,
     notes: tuple[str, ...] = (),
     workers: Workers = THIS_PROCESS,
-) -> MixtureModel:
+) -> EnsembleModel:
     """Return the blend of the models learned on folds and of plain ones.
 
     ``notes`` say what was decided before. The ``workers`` share the minibatches of refinement.
@@ -104,33 +104,33 @@ def fit_mixture(
 
     candidates = [Candidate("rff_psr", learned, learned, missed(learned))]
     progress("plain models", 0.0)
-    for name, contestant in plain_contestants(options, trajectories).items():
+    for name, baseline in baseline_candidates(options, trajectories).items():
         try:
-            by_fold = [contestant.again(part.train) for part in parts]
+            by_fold = [baseline.again(part.train) for part in parts]
         except InputError:  # One part's recordings do not suffice for it.
             continue
-        candidates.append(Candidate(name, [contestant.model], by_fold, missed(by_fold)))
+        candidates.append(Candidate(name, [baseline.model], by_fold, missed(by_fold)))
     came = [
         rows for blocks in judged for _, rows in held_out_targets(blocks, options.past, horizon)
     ]
-    candidates, trust = _trusted(candidates, came, trajectories)
+    candidates, limits = _limited(candidates, came, trajectories)
     far = None
-    if options.base_past and options.direct_features:
+    if options.arx_past and options.narx_features:
         progress("long forecasts", 0.0)
-        far = far_horizons(
-            candidates, trust, parts, judged, trajectories, options.past, horizon, options.seed
+        far = long_horizons(
+            candidates, limits, parts, judged, trajectories, options.past, horizon, options.seed
         )
-    model = _blend(candidates, chosen, trajectories, tried, trust, far)
+    model = _blend(candidates, chosen, trajectories, tried, limits, far)
     model.record = replace(model.record, notes=notes + model.record.notes)
     return model
 
 
-def _trusted(
+def _limited(
     candidates: Sequence[Candidate], came: Sequence[Array], trajectories: Sequence[Trajectory]
-) -> tuple[list[Candidate], Trust | None]:
+) -> tuple[list[Candidate], OutputLimits | None]:
     """Return the candidates with the best plain one in place of forecasts far out of range.
 
-    ``Trust.fallback`` is the place among candidates. Without a plain one there are no limits.
+    ``OutputLimits.fallback`` is the place among candidates. Without a plain one there are none.
     """
     if len(candidates) == 1:
         return list(candidates), None
@@ -139,18 +139,18 @@ def _trusted(
     deviation = np.nanstd(rows, axis=0)
     scores = [score(candidate.errors, deviation) for candidate in candidates[1:]]
     fallback = 1 + int(np.argmin(scores))
-    span = TRUSTED * (high - low)
-    trust = Trust(low - span, high + span, fallback)
+    span = LIMIT_MARGIN * (high - low)
+    limits = OutputLimits(low - span, high + span, fallback)
     plain = candidates[fallback].errors
 
     def limited(candidate: Candidate) -> Candidate:
         errors = [
-            target - trust(target - error, target - instead)
+            target - limits(target - error, target - instead)
             for target, error, instead in zip(came, candidate.errors, plain, strict=True)
         ]
         return candidate._replace(errors=errors)
 
-    return [limited(candidate) for candidate in candidates], trust
+    return [limited(candidate) for candidate in candidates], limits
 
 
 def _blend(
@@ -158,10 +158,10 @@ def _blend(
     options: RFFPSROptions,
     trajectories: Sequence[Trajectory],
     tried_ways: Mapping[str, float],
-    trust: Trust | None,
-    far: FarHorizons | None,
-) -> MixtureModel:
-    """Return the mixture of the candidates, weighed by their errors."""
+    limits: OutputLimits | None,
+    far: LongHorizons | None,
+) -> EnsembleModel:
+    """Return the ensemble of the candidates, weighed by their errors."""
     deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
     errors = [candidate.errors for candidate in candidates]
     shares = best_shares(errors, deviation)
@@ -171,8 +171,8 @@ def _blend(
         taking_part.append(far.candidate)
         none = np.zeros((*shares.shape[:2], 1))
         everywhere = np.concatenate([np.concatenate([shares, none], axis=2), far.shares])
-    members, weights, trust = members_taking_part(taking_part, everywhere, trust)
-    tried = {c.name: c.errors for c in candidates} | {"mixture": missed}
+    members, weights, limits = members_taking_part(taking_part, everywhere, limits)
+    tried = {c.name: c.errors for c in candidates} | {"ensemble": missed}
     metrics = {
         "cross_validation": {
             name: {
@@ -194,7 +194,7 @@ def _blend(
     record = TrainingRecord(asdict(options), metrics, _notes(candidates, shares, metrics, far))
     signature = training_signature(trajectories)
     bounds = learned_bounds([trajectory.observations for trajectory in trajectories])
-    model = MixtureModel(signature, record, members, weights, trust, bounds)
+    model = EnsembleModel(signature, record, members, weights, limits, bounds)
     model.bands = conformal_bands(np.concatenate(missed))
     return model
 
@@ -203,7 +203,7 @@ def _notes(
     candidates: Sequence[Candidate],
     shares: Array,
     metrics: Mapping[str, Any],
-    far: FarHorizons | None,
+    far: LongHorizons | None,
 ) -> tuple[str, ...]:
     """Return in words what was chosen, and why."""
     scores = ", ".join(
@@ -227,7 +227,7 @@ def _notes(
     )
 
 
-def _beyond(far: FarHorizons | None) -> list[str]:
+def _beyond(far: LongHorizons | None) -> list[str]:
     if far is None:
         return []
     shares = ", ".join(

@@ -8,22 +8,22 @@ from typing import NamedTuple
 
 from rffpsr_ros.data.folds import Fold
 from rffpsr_ros.models.contract import TrainingRecord
-from rffpsr_ros.models.rff_psr.fit import Beginning, Effort, begin, complete, refine
+from rffpsr_ros.models.rff_psr.fit import Effort, Initialisation, complete, initialise, refine
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.two_stage_fit import Groundwork, lay_groundwork
+from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit, fit_two_stages
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.feature_set import fit_features
 
 
-class Attempt(NamedTuple):
+class Trial(NamedTuple):
     """What came of one way."""
 
     score: float
     """On the part held out; NaN where nothing was refined by it."""
-    finish: Callable[[], RFFPSRModel]
+    finalise: Callable[[], RFFPSRModel]
     """Returns the model; it costs some time, so only those that are wanted are finished."""
 
 
@@ -41,45 +41,47 @@ class FoldLearner:
         self._number = number
         self._progress = progress
         self._workers = workers
-        self._groundwork: Groundwork | None = None
-        self._beginnings: dict[RFFPSROptions, Beginning] = {}
+        self._two_stage_fit: TwoStageFit | None = None
+        self._initialisations: dict[RFFPSROptions, Initialisation] = {}
         self._best = float("inf")
 
     def start_score(self, options: RFFPSROptions) -> float:
         """Return the score of the best start of refinement."""
-        return self._begun(self._own(options))[1].starts.score
+        return self._initialised(self._own(options))[1].starts.score
 
-    def attempt(self, options: RFFPSROptions) -> Attempt:
+    def trial(self, options: RFFPSROptions) -> Trial:
         """Return what comes of ``options``; given up if far behind what came of others."""
         options = self._own(options)
-        laid, beginning = self._begun(options)
+        fitted, initialisation = self._initialised(options)
         # Other ways take the place of more careful tries of the same one.
         effort = Effort(tries=1, rival=self._best)
         with one_blas_thread():
-            learned = refine(laid, beginning, options, self._progress, effort, self._workers)
+            learned = refine(fitted, initialisation, options, self._progress, effort, self._workers)
 
-        def finish() -> RFFPSRModel:
+        def finalise() -> RFFPSRModel:
             with one_blas_thread():
-                parts, metrics = complete(laid, learned, options, self._progress)
+                parts, metrics = complete(fitted, learned, options, self._progress)
             return RFFPSRModel(
-                laid.signature, TrainingRecord(asdict(options), metrics, laid.notes), parts
+                fitted.signature, TrainingRecord(asdict(options), metrics, fitted.notes), parts
             )
 
         score = learned.refinement.get("score_after", float("nan"))
         self._best = min(self._best, score)
-        return Attempt(score, finish)
+        return Trial(score, finalise)
 
     def _own(self, options: RFFPSROptions) -> RFFPSROptions:
         return replace(options, seed=options.seed + self._number)
 
-    def _begun(self, options: RFFPSROptions) -> tuple[Groundwork, Beginning]:
+    def _initialised(self, options: RFFPSROptions) -> tuple[TwoStageFit, Initialisation]:
         """Return what comes before refinement, from the first time on as it was then."""
         with one_blas_thread():
-            if self._groundwork is None:
-                self._groundwork = lay_groundwork(
+            if self._two_stage_fit is None:
+                self._two_stage_fit = fit_two_stages(
                     *self._part, options, fit_features, self._progress
                 )
             start = replace(options, refine_from="both")
-            if start not in self._beginnings:
-                self._beginnings[start] = begin(self._groundwork, options, self._progress)
-        return self._groundwork, self._beginnings[start]
+            if start not in self._initialisations:
+                self._initialisations[start] = initialise(
+                    self._two_stage_fit, options, self._progress
+                )
+        return self._two_stage_fit, self._initialisations[start]

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from operator import methodcaller
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from rffpsr_ros.data.gaps import without_gaps
-from rffpsr_ros.data.window_source import WindowSource
-from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.option_checks import check_names
-from rffpsr_ros.models.rff_psr.fit import begin, complete, refine
-from rffpsr_ros.models.rff_psr.memory import learning_memory
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.two_stage_fit import lay_groundwork, two_stage_options
 from rffpsr_ros.models.training_set import shared_signature
-from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import workers_of
-from rffpsr_ros.progress import Progress, untold
-from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted, fit_features
-from rffpsr_ros.recipe.ensemble_fit import cross_validation_folds, fit_mixture
+from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.recipe.ensemble_fit import cross_validation_folds, fit_ensemble
 from rffpsr_ros.recipe.window_lengths import supported_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
-class RFFPSR:
+class RFFPSR(SingleRFFPSR):
     """Learner of `RFFPSRModel`; without options, the recommended recipe.
 
-    The recipe adds to the paper's predictive state a linear base and features of a short window,
+    The recipe adds to the paper's predictive state an ARX term and features of a short window,
     starts from two-stage regression and refines the error of rolled-out predictions.
     `RFFPSR.paper` gives the paper's settings. Options are those of `RFFPSROptions`.
 
@@ -49,26 +41,12 @@ class RFFPSR:
     (5, 1)
     """
 
-    model_class: ClassVar[type[RFFPSRModel]] = RFFPSRModel
-    options_class: ClassVar[type[RFFPSROptions]] = RFFPSROptions
-
-    def __init__(self, **options: Any) -> None:
-        """Check the options.
-
-        Raises
-        ------
-        InputError
-            If an option is unknown (the nearest known one is named) or has a wrong value.
-        """
-        check_names(options, self.options_class.names(), "option")
-        self.options = self.options_class(**options)
-
     @classmethod
     def paper(cls, **options: Any) -> RFFPSR:
         """Return a learner with the paper's settings; ``options`` replace single ones.
 
         10000 features, rank 20, the median bandwidth, refinement of the window error by gradient
-        descent, and forecasts from the one-shot window head: neither base nor direct term.
+        descent, and forecasts from the one-shot window head: neither ARX nor NARX term.
         """
         settings: dict[str, Any] = {
             "past": 20,
@@ -82,9 +60,9 @@ class RFFPSR:
             "ridge": 1e-6,
             "refinement": "window",
             "forecast": "window",
-            "base_past": 0,
-            "direct_past": 0,
-            "direct_features": 0,
+            "arx_past": 0,
+            "narx_past": 0,
+            "narx_features": 0,
         }
         return cls(**(settings | options))
 
@@ -95,7 +73,7 @@ class RFFPSR:
         check_names({f"learning.{name}": value for name, value in learning.items()}, known, "key")
         return cls(**learning)
 
-    def fit(
+    def fit(  # type: ignore[override]  # a recipe may give an ensemble
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
@@ -105,7 +83,7 @@ class RFFPSR:
         """Return the model learned from ``train`` and ``validation``.
 
         With more than one fold all recordings are held out in turn, the validation ones too, and
-        the result is a mixture; recordings too few or too short for that give a single model, as
+        the result is an ensemble; recordings too few or too short for that give a single model, as
         `fit_one` does. ``progress`` is called with each stage's name and the fraction of it that
         is done and the error by now. With the ``client`` of a Dask cluster the cluster does what
         grows with the data.
@@ -125,8 +103,8 @@ class RFFPSR:
             together, filled = without_gaps(together, options.past, options.future)
             parts = cross_validation_folds(together, options)
             if parts:
-                report, notes = progress or untold, notes + filled
-                return fit_mixture(together, parts, options, report, notes, workers)
+                report, notes = progress or silent, notes + filled
+                return fit_ensemble(together, parts, options, report, notes, workers)
         return self.fit_one(train, validation, progress, client)
 
     def fit_one(
@@ -146,22 +124,4 @@ class RFFPSR:
             As `fit`.
         """
         options, notes = supported_windows(self.options, train)
-        with one_blas_thread():
-            report, fit, workers = progress or untold, self._fit_features, workers_of(client)
-            laid = lay_groundwork(train, validation, options, fit, report, workers)
-            beginning = begin(laid, options, report)
-            learned = refine(laid, beginning, options, report, workers=workers)
-            parts, metrics = complete(laid, learned, options, report)
-        record = TrainingRecord(asdict(options), metrics, notes + laid.notes)
-        return self.model_class(laid.signature, record, parts)
-
-    def _fit_features(
-        self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
-    ) -> Fitted:
-        return fit_features(source, options, generator)
-
-    def memory(self, train: Sequence[Trajectory]) -> int:
-        """Return the bytes that learning from these trajectories takes at the most."""
-        columns = len(train[0].observation_names), len(train[0].action_names)
-        sizes = two_stage_options(columns, self.options)
-        return learning_memory(sizes, sum(columns), sum(map(len, train)))
+        return self.fit_with(options, train, validation, progress, client, notes)

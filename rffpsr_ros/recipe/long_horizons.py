@@ -1,7 +1,7 @@
 """Who forecasts beyond the horizons that models were taught: judged by long runs on held-out parts.
 
 What does best ten ticks ahead may drift away in a hundred. Where recordings are long enough,
-output-error models, learned to run freely, join the models of the mixture there, and all shares
+output-error models, learned to run freely, join the models of the ensemble there, and all shares
 are decided anew.
 """
 
@@ -17,7 +17,7 @@ from rffpsr_ros.data.folds import Fold
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel, stack_states
-from rffpsr_ros.models.ensemble.model import Trust
+from rffpsr_ros.models.ensemble.model import OutputLimits
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.numerics.arrays import Array
@@ -44,7 +44,7 @@ MUCH = 0.25
 """With a smaller share than this a single one is enough."""
 
 
-class FarHorizons(NamedTuple):
+class LongHorizons(NamedTuple):
     """Output-error models, and everybody's share where they take part."""
 
     candidate: Candidate
@@ -94,16 +94,16 @@ class LongRuns(NamedTuple):
         return rows[:, self.beyond :].reshape(-1, 1, rows.shape[2])
 
 
-def far_horizons(
+def long_horizons(
     candidates: Sequence[Candidate],
-    trust: Trust | None,
+    limits: OutputLimits | None,
     parts: Sequence[Fold],
     judged: Sequence[Sequence[Trajectory]],
     trajectories: Sequence[Trajectory],
     past: int,
     horizon: int,
     seed: int,
-) -> FarHorizons | None:
+) -> LongHorizons | None:
     """Return what forecasts beyond ``horizon``; None where nothing is long enough to tell.
 
     ``judged`` are blocks of what each fold holds out, on which the candidates' models are judged.
@@ -119,9 +119,9 @@ def far_horizons(
     made = [runs.forecasts(candidate.by_fold) for candidate in candidates]
 
     def errors(forecasts: Sequence[Array]) -> list[Array]:
-        if trust is not None:
-            instead = made[trust.fallback]
-            forecasts = [trust(f, i) for f, i in zip(forecasts, instead, strict=True)]
+        if limits is not None:
+            instead = made[limits.fallback]
+            forecasts = [limits(f, i) for f, i in zip(forecasts, instead, strict=True)]
         return [target - forecast for target, forecast in zip(came, forecasts, strict=True)]
 
     try:
@@ -140,7 +140,9 @@ def far_horizons(
         members = [best.fit(trajectories, seed + number) for number in range(count)]
     names = [*(candidate.name for candidate in candidates), "output_error"]
     scores = {name: score(e, deviation) for name, e in zip(names, every, strict=True)}
-    return FarHorizons(Candidate("output_error", members, best.models, best.errors), shares, scores)
+    return LongHorizons(
+        Candidate("output_error", members, best.models, best.errors), shares, scores
+    )
 
 
 class Tried(NamedTuple):

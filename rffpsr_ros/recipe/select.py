@@ -10,7 +10,7 @@ import numpy as np
 
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.recipe.fold_learner import Attempt
+from rffpsr_ros.recipe.fold_learner import Trial
 
 SAFE = "regularised"
 """The way that the others have to beat."""
@@ -34,7 +34,7 @@ class Learns(Protocol):
         """Return the score of what refinement starts from."""
         ...
 
-    def attempt(self, options: RFFPSROptions) -> Attempt:
+    def trial(self, options: RFFPSROptions) -> Trial:
         """Return what comes of the options."""
         ...
 
@@ -52,27 +52,27 @@ def models_on_folds(
     ways = _ways(options)
     if len(ways) > 1:
         ways = dict(sorted(ways.items(), key=lambda way: learners[0].start_score(way[1])))
-    attempts = {way: [learners[0].attempt(changed)] for way, changed in ways.items()}
+    trials = {way: [learners[0].trial(changed)] for way, changed in ways.items()}
     tried = {}
     best = next(iter(ways))
     if len(ways) > 1:
-        scores = {way: _score(made) for way, made in attempts.items()}
+        scores = {way: _score(made) for way, made in trials.items()}
         better = [way for way in ways if way == SAFE or scores[way] < scores[SAFE]]
         close = [way for way in better if scores[way] <= CLOSE * min(scores.values())]
         if len(close) > 1:
             for way in close:
-                attempts[way].append(learners[1].attempt(ways[way]))
-        tried = {way: _score(made) for way, made in attempts.items()}
+                trials[way].append(learners[1].trial(ways[way]))
+        tried = {way: _score(made) for way, made in trials.items()}
         best = min(close, key=tried.__getitem__)
         if SAFE in close and tried[best] >= CLEARLY * tried[SAFE]:
             best = SAFE
-    made = attempts[best]
-    made += [learner.attempt(ways[best]) for learner in learners[len(made) :]]
-    return [one.finish() for one in made], ways[best], tried
+    made = trials[best]
+    made += [learner.trial(ways[best]) for learner in learners[len(made) :]]
+    return [one.finalise() for one in made], ways[best], tried
 
 
-def _score(attempts: Sequence[Attempt]) -> float:
-    scores = [attempt.score for attempt in attempts]
+def _score(trials: Sequence[Trial]) -> float:
+    scores = [trial.score for trial in trials]
     return float(np.exp(np.mean(np.log(np.maximum(scores, 1e-30)))))
 
 
@@ -82,12 +82,12 @@ def _ways(options: RFFPSROptions) -> dict[str, RFFPSROptions]:
         return {"as given": options}
     gentle = replace(options, refine_from="regularised")
     ways = {SAFE: gentle, "light": replace(options, refine_from="light")}
-    if options.base_past and options.direct_features and options.short_past:
+    if options.arx_past and options.narx_features and options.short_past:
         past = options.short_past
         ways["short"] = replace(
             gentle,
-            base_past=past,
-            direct_past=past,
-            direct_features=SHORT_FEATURES * options.direct_features,
+            arx_past=past,
+            narx_past=past,
+            narx_features=SHORT_FEATURES * options.narx_features,
         )
     return ways

@@ -1,6 +1,6 @@
 """How far windows of the past reach: no further than the recordings can tell.
 
-The linear base has a weight for every value in its window. With two hundred columns, twenty ticks
+The ARX term has a weight for every value in its window. With two hundred columns, twenty ticks
 are four thousand weights for each observation; a few thousand ticks cannot tell them apart, and
 what is regressed on them is slow and wrong. Nor can windows be nearly as long as the recordings.
 """
@@ -19,7 +19,7 @@ WEIGHTS_PER_TICK = 0.25
 ORIGINS_KEPT = 0.5
 """Windows leave at least this share of the ticks from which a forecast could be learned."""
 
-_LENGTHS = ("past", "base_past", "direct_past")
+_LENGTHS = ("past", "arx_past", "narx_past")
 
 SCARCE_ITERATIONS = 100
 """Steps of refinement where columns are too many: each takes long, and soon they fit the noise."""
@@ -30,13 +30,13 @@ def supported_windows(
 ) -> tuple[RFFPSROptions, tuple[str, ...]]:
     """Return the options with windows that the recordings support, and notes of what was changed.
 
-    Windows without a linear base (the paper's model) stay as they are: what is regressed on them
+    Windows without an ARX term (the paper's model) stay as they are: what is regressed on them
     there is projected onto few directions first. So does a length that was asked for. Where
     columns are too many for the recordings, refinement starts from what is well regularised, and is
     brief, unless the options say from where it starts.
     """
     given = {name: length for name in _LENGTHS if (length := _by_default(options, name))}
-    if not options.base_past or not given or not trajectories:
+    if not options.arx_past or not given or not trajectories:
         return options, ()
     acted = len(trajectories[0].action_names)
     columns = len(trajectories[0].observation_names) + acted
@@ -51,8 +51,8 @@ def supported_windows(
     shorter = replace(
         options,
         past=lengths.get("past", options.past),
-        base_past=lengths.get("base_past", options.base_past),
-        direct_past=lengths.get("direct_past", options.direct_past),
+        arx_past=lengths.get("arx_past", options.arx_past),
+        narx_past=lengths.get("narx_past", options.narx_past),
     )
     few = f"{len(trajectories)} recordings of {ticks} ticks in all"
     if by_columns > by_length:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.cli.learners import fit
-from rffpsr_ros.data.subsample import excerpt
+from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
 from rffpsr_ros.models.contract import Learner, PredictiveModel
-from rffpsr_ros.progress import Progress, untold
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 BANDS = ("held-out", "folds", "none")
@@ -30,14 +30,14 @@ def measure_bands(
     """Give the model bands in one of the `BANDS` ways, or a note why it has none."""
 
     def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
-        return fit(learner, train, None, untold)
+        return fit(learner, train, None, silent)
 
     if way == "none":
         model.bands = None
     if way == "none" or (way == "held-out" and model.bands is not None):
         return
     try:
-        known = excerpt(trajectories, np.random.default_rng(0))
+        known = subsample(trajectories, np.random.default_rng(0))
         model.bands = calibrate(learn, known, progress=progress)
     except InputError as problem:
         note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"

@@ -15,13 +15,13 @@ from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows
-from rffpsr_ros.models.rff_psr.fit import begin, refine
-from rffpsr_ros.models.rff_psr.two_stage_fit import lay_groundwork
+from rffpsr_ros.models.rff_psr.fit import initialise, refine
+from rffpsr_ros.models.rff_psr.two_stage_fit import fit_two_stages
 from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
-from rffpsr_ros.progress import untold
+from rffpsr_ros.progress import silent
 from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.psr.two_stage import TwoStageOptions, two_stage_regression
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -183,10 +183,12 @@ def refined(workers: Workers) -> list[bytes]:
     """Return the bits of weights after refinement."""
     data, options = recordings(12, 300), REFINED.options
     with one_blas_thread():
-        laid = lay_groundwork(data, None, options, fit_features, untold)
-        learned = refine(laid, begin(laid, options, untold), options, untold, workers=workers)
+        fitted = fit_two_stages(data, None, options, fit_features, silent)
+        learned = refine(
+            fitted, initialise(fitted, options, silent), options, silent, workers=workers
+        )
     assert learned.refinement["iterations"] > 0
-    return bits(tuple(learned.weights))
+    return bits(tuple(learned.parameters))
 
 
 def test_refinement_has_the_same_bits_also_when_a_worker_is_killed_in_the_middle(
@@ -207,7 +209,7 @@ def test_refinement_has_the_same_bits_also_when_a_worker_is_killed_in_the_middle
 def test_a_learner_with_many_minibatches_learns_the_same(
     client: Any, folds: int, tmp_path: Path
 ) -> None:
-    less = {"folds": folds, "direct_features": 0}
+    less = {"folds": folds, "narx_features": 0}
     learner = RFFPSR(**asdict(REFINED.options) | less)
     written = []
     for chosen in (None, client):

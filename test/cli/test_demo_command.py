@@ -19,7 +19,7 @@ def test_table_plots_and_model(here: Path, capsys: pytest.CaptureFixture[str]) -
         "linear ARX",
         "last observation",
     ]
-    assert load_model(here / "out" / "synthetic.model").kind == "mixture"
+    assert load_model(here / "out" / "synthetic.model").kind == "ensemble"
 
 
 def test_parts_share_no_run() -> None:

@@ -1,13 +1,13 @@
-"""What a survey of recordings finds, against the plain computation; excerpts of recordings."""
+"""What a summary of recordings finds, against the plain computation; subsamples of recordings."""
 
 import numpy as np
 import pytest
 
-from rffpsr_ros.data import subsample as excerpts
-from rffpsr_ros.data import summary as surveys
+from rffpsr_ros.data import subsample as subsamples
+from rffpsr_ros.data import summary
 from rffpsr_ros.data.scaling import Run
-from rffpsr_ros.data.subsample import excerpt
-from rffpsr_ros.data.summary import Columns, check_survey, survey
+from rffpsr_ros.data.subsample import subsample
+from rffpsr_ros.data.summary import Columns, check_summary, summarise
 from rffpsr_ros.data.window_source import HeldRun
 from rffpsr_ros.data.windows import window_chunks
 from rffpsr_ros.errors import InputError
@@ -28,9 +28,9 @@ def recordings(lengths: tuple[int, ...] = (70, 3, 45)) -> list[Trajectory]:
 def test_a_survey_finds_what_the_rows_laid_together_tell(
     stretch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surveys, "STRETCH", stretch)
+    monkeypatch.setattr(summary, "STRETCH", stretch)
     runs = recordings()
-    found = survey(runs, 3, 2)
+    found = summarise(runs, 3, 2)
     rows = np.concatenate([run.observations for run in runs])
     scaling = found.observations.scaling()
     np.testing.assert_allclose(scaling.mean, np.nanmean(rows, axis=0), rtol=1e-13)
@@ -52,23 +52,23 @@ def test_a_column_without_any_value_counts_nothing() -> None:
 def test_what_cannot_be_learned_from_is_refused_by_name() -> None:
     steady = Trajectory(np.ones((30, 1)), np.arange(30.0), observation_names=["level"])
     with pytest.raises(InputError, match="observation 'level' is constant"):
-        check_survey(survey([steady], 2, 1), steady, 2, 1, 1)
+        check_summary(summarise([steady], 2, 1), steady, 2, 1, 1)
     empty = Trajectory(np.full((30, 1), np.nan), np.arange(30.0), observation_names=["level"])
     with pytest.raises(InputError, match="'level' is missing in every tick"):
-        check_survey(survey([empty], 2, 1), empty, 2, 1, 1)
+        check_summary(summarise([empty], 2, 1), empty, 2, 1, 1)
 
 
 def test_an_excerpt_of_few_ticks_is_all_of_them() -> None:
     runs = recordings()
-    assert excerpt(runs, np.random.default_rng(0)) == runs
+    assert subsample(runs, np.random.default_rng(0)) == runs
 
 
 def test_an_excerpt_of_many_is_bounded_ordered_and_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(excerpts, "EXCERPT", 60)
-    monkeypatch.setattr(excerpts, "STRETCH", 10)
+    monkeypatch.setattr(subsamples, "SUBSAMPLE", 60)
+    monkeypatch.setattr(subsamples, "STRETCH", 10)
     ticks = np.arange(500.0)
     runs = [Trajectory(ticks, ticks), Trajectory(500 + ticks[:95], ticks[:95])]
-    found, again, other = (excerpt(runs, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    found, again, other = (subsample(runs, np.random.default_rng(seed)) for seed in (0, 0, 1))
     starts = [run.observations[0, 0] for run in found]
     assert sum(map(len, found)) == 60
     assert starts == sorted(starts)

@@ -1,9 +1,9 @@
-"""The linear base, the ticks it may learn from, and the gaps it fills."""
+"""The ARX term, the ticks it may learn from, and the gaps it fills."""
 
 import numpy as np
 
 from rffpsr_ros.data.scaling import Run
-from rffpsr_ros.data.tick_windows import fill_missing, fit_base, settled_ticks, tick_windows
+from rffpsr_ros.data.tick_windows import fill_missing, fit_arx, settled_ticks, tick_windows
 
 
 def linear_run(ticks: int, seed: int) -> Run:
@@ -20,14 +20,14 @@ def linear_run(ticks: int, seed: int) -> Run:
 def test_the_base_of_a_linear_system_is_that_system() -> None:
     runs = [linear_run(ticks, seed) for seed, ticks in enumerate((60, 45))]
     seen = [np.ones_like(run.observations, bool) for run in runs]
-    base = fit_base(runs, seen, 2, 1e-12)
+    base = fit_arx(runs, seen, 2, 1e-12)
     # Order of the window: o_{t-2}, o_{t-1}, a_{t-2}, a_{t-1}, a_t, 1.
     np.testing.assert_allclose(base[:, 0], [-0.2, 0.7, 0, 0, 0.5, 0.1], atol=1e-7)
 
 
 def test_gaps_of_a_linear_system_are_filled_with_what_was_there() -> None:
     run = linear_run(60, 3)
-    base = fit_base([run], [np.ones_like(run.observations, bool)], 2, 1e-12)
+    base = fit_arx([run], [np.ones_like(run.observations, bool)], 2, 1e-12)
     holes = run.observations.copy()
     holes[[20, 21, 22, 40]] = np.nan
     filled = fill_missing(Run(holes, run.actions), base, 2)

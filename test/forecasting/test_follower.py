@@ -39,7 +39,7 @@ Fed = tuple[str, int, float]
 @pytest.fixture(scope="module")
 def model() -> RFFPSRModel:
     runs = [run(seed, 100) for seed in range(3)]
-    model = RFFPSR(iterations=2, features=20, past=6, future=HORIZON, base_past=6).fit_one(runs)
+    model = RFFPSR(iterations=2, features=20, past=6, future=HORIZON, arx_past=6).fit_one(runs)
     model.signature = replace(Signature.of(runs[0]), channels=CHANNELS.to_mapping())
     return model
 
@@ -95,7 +95,7 @@ def test_forecasts_are_those_of_sampler_and_model(model: RFFPSRModel, start: str
     fed = sequence(5, 40)
     follower = Follower(model, FollowOptions(HORIZON, start=start))
     steps = [step for step in follow(follower, fed) if isinstance(step, Step)]
-    expected = by_hand(model.served(), fed, start)
+    expected = by_hand(model.inference_model(), fed, start)
     assert len(steps) == len(expected) > 30
     for step, (stamp_ns, values) in zip(steps, expected, strict=True):
         assert step.forecast is not None
@@ -179,7 +179,7 @@ def test_options_that_come_before_the_first_message_say_how_to_start(model: RFFP
         told.change(second)
         steps = [step for step in follow(told, fed) if isinstance(step, Step)]
         for step, (_, values) in zip(
-            steps, by_hand(model.served(), fed, second.start), strict=True
+            steps, by_hand(model.inference_model(), fed, second.start), strict=True
         ):
             assert step.forecast is not None
             np.testing.assert_array_equal(step.forecast.values, values)
@@ -191,7 +191,7 @@ def test_a_log_made_without_compiled_code_is_followed_without_it(model: RFFPSRMo
     fed, plain = sequence(5, 40), FollowOptions(HORIZON, compiled=False)
     told = Follower(model)
     told.change(plain)
-    expected = by_hand(model.served(compiled=False), fed, plain.start)
+    expected = by_hand(model.inference_model(compiled=False), fed, plain.start)
     steps = [step for step in follow(told, fed) if isinstance(step, Step)]
     assert len(steps) == len(expected)
     for step, (_, values) in zip(steps, expected, strict=True):

@@ -341,7 +341,7 @@ def learn(system: System, folder: Path, name: str) -> Path:
     acted = [f"command.{f}" for f in configuration.actions[0].fields]
     named = [Trajectory(r.observations, r.actions, r.period, observed, acted) for r in runs]
     model = RFFPSR(
-        iterations=5, features=40, past=8, future=5, base_past=8, direct_features=20
+        iterations=5, features=40, past=8, future=5, arx_past=8, narx_features=20
     ).fit_one(named[:3], named[3:])
     signature = Signature.of(named[0])
     model.signature = replace(signature, channels=configuration.to_mapping())

@@ -110,7 +110,7 @@ def test_windows_carry_the_weight_of_their_first_tick() -> None:
 
 def test_only_differences_between_ratios_count() -> None:
     runs = [looking_run(150, seed) for seed in range(4)]
-    options = {"features": 20, "past": 5, "future": 3, "refinement": "none", "direct_features": 0}
+    options = {"features": 20, "past": 5, "future": 3, "refinement": "none", "narx_features": 0}
 
     def learned(ratio: float | None) -> np.ndarray:
         given = [

@@ -36,14 +36,14 @@ def test_a_way_far_behind_an_earlier_one_is_given_up() -> None:
     def learner() -> FoldLearner:
         return FoldLearner(Fold(runs[:6], runs[6:]), 0, told)
 
-    good = RFFPSROptions(features=40, direct_features=20, iterations=100, refine_from="regularised")
-    poor = replace(good, base_past=0, direct_past=0, direct_features=0)
+    good = RFFPSROptions(features=40, narx_features=20, iterations=100, refine_from="regularised")
+    poor = replace(good, arx_past=0, narx_past=0, narx_features=0)
     alone, after = learner(), learner()
-    score = after.attempt(good).score
+    score = after.trial(good).score
     assert alone.start_score(poor) > 3 * score
     reached.clear()
-    alone.attempt(poor)
+    alone.trial(poor)
     undisturbed = max(reached)
     reached.clear()
-    after.attempt(poor)
+    after.trial(poor)
     assert max(reached) == 0.2 < undisturbed

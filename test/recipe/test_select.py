@@ -7,7 +7,7 @@ import pytest
 
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.recipe.fold_learner import Attempt
+from rffpsr_ros.recipe.fold_learner import Trial
 from rffpsr_ros.recipe.select import models_on_folds
 
 Scores = Mapping[str, tuple[float, ...]]
@@ -16,7 +16,7 @@ Scores = Mapping[str, tuple[float, ...]]
 def way_of(options: RFFPSROptions) -> str:
     if options.refine_from == "light":
         return "light"
-    return "short" if options.base_past == options.short_past else "regularised"
+    return "short" if options.arx_past == options.short_past else "regularised"
 
 
 class Fold:
@@ -28,14 +28,14 @@ class Fold:
     def start_score(self, options: RFFPSROptions) -> float:
         return 2 * self.scores[way_of(options)][self.number]
 
-    def attempt(self, options: RFFPSROptions) -> Attempt:
+    def trial(self, options: RFFPSROptions) -> Trial:
         way = way_of(options)
         self.made.append((way, self.number))
-        return Attempt(self.scores[way][self.number], lambda: cast(RFFPSRModel, None))
+        return Trial(self.scores[way][self.number], lambda: cast(RFFPSRModel, None))
 
 
 def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
-    """Return the way that was taken, and all attempts (way, fold) in their order."""
+    """Return the way that was taken, and all trials (way, fold) in their order."""
     made: list[tuple[str, int]] = []
     _, options, _ = models_on_folds([Fold(n, scores, made) for n in range(3)], RFFPSROptions())
     return way_of(options), made

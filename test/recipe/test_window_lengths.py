@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rffpsr_ros.models.ensemble.model import MixtureModel
+from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.window_lengths import WEIGHTS_PER_TICK, supported_windows
@@ -27,7 +27,7 @@ def test_what_is_usual_stays_as_it_is() -> None:
 def test_many_columns_shorten_windows_to_what_the_ticks_can_tell() -> None:
     data = runs(20, 200, 200)
     options, (note,) = supported_windows(DEFAULT, data)
-    for past in (options.past, options.base_past, options.direct_past):
+    for past in (options.past, options.arx_past, options.narx_past):
         assert past * 201 + 2 <= WEIGHTS_PER_TICK * 4000 < (past + 1) * 201 + 2
     assert options.refine_from == "regularised"
     assert "201 columns and only 20 recordings of 4000 ticks" in note
@@ -37,7 +37,7 @@ def test_many_columns_shorten_windows_to_what_the_ticks_can_tell() -> None:
 
 def test_windows_leave_half_of_what_short_recordings_could_teach() -> None:
     options, (note,) = supported_windows(DEFAULT, runs(100, 30, 1))
-    assert (options.past, options.base_past, options.direct_past) == (10, 10, 4)
+    assert (options.past, options.arx_past, options.narx_past) == (10, 10, 4)
     assert options.refine_from == "both"
     assert "windows of 10 instead of 20 ticks" in note
 
@@ -50,15 +50,15 @@ def test_without_a_linear_base_windows_are_as_asked() -> None:
 def test_a_length_that_was_asked_for_stays() -> None:
     asked = RFFPSROptions(past=40)
     options, _ = supported_windows(asked, runs(100, 60, 1))
-    assert (options.past, options.base_past) == (40, 20)
+    assert (options.past, options.arx_past) == (40, 20)
     options, (note,) = supported_windows(asked, runs(100, 30, 1))
-    assert (options.past, options.base_past) == (40, 10)
+    assert (options.past, options.arx_past) == (40, 10)
     assert "windows of 10 instead of 20 ticks" in note
 
 
 def test_the_choice_stands_in_the_model() -> None:
-    learner = RFFPSR(features=20, direct_features=10, iterations=5)
+    learner = RFFPSR(features=20, narx_features=10, iterations=5)
     model = learner.fit(runs(30, 30, 1))
-    assert isinstance(model, MixtureModel)
-    assert model.record.options["base_past"] == 10
+    assert isinstance(model, EnsembleModel)
+    assert model.record.options["arx_past"] == 10
     assert model.record.notes[0].startswith("windows of 10 instead of 20 ticks")

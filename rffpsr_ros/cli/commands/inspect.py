@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.cli.bag_survey import Survey, TopicSurvey, survey_bags
+from rffpsr_ros.cli.bag_contents import BagContents, TopicContents, read_contents
 from rffpsr_ros.cli.configuration_text import configuration_text
 from rffpsr_ros.cli.console import Progress, aligned, say, say_json, warn
 from rffpsr_ros.cli.outputs import check_writable
@@ -56,18 +56,18 @@ def run(arguments: argparse.Namespace) -> None:
     bags = find_bags(arguments.bags)
     types = MessageTypes(arguments.ros_distro, arguments.msg_path)
     with Progress(quiet=arguments.quiet) as progress:
-        survey = survey_bags(bags, types, progress)
-    for loss in survey.losses:
+        contents = read_contents(bags, types, progress)
+    for loss in contents.losses:
         warn(loss)
-    proposal, why_none = _proposal(survey, observed, commanded, target)
+    proposal, why_none = _proposal(contents, observed, commanded, target)
     names = [bag.name for bag in bags]
     if proposal is not None and target is not None:
         with write_atomically(target) as file:
-            file.write(configuration_text(proposal, survey, names).encode())
+            file.write(configuration_text(proposal, contents, names).encode())
     if arguments.json:
-        say_json(_as_json(names, survey, proposal))
+        say_json(_as_json(names, contents, proposal))
         return
-    say(*_topics(survey), *_fields(survey), "", *_proposed(proposal, why_none))
+    say(*_topics(contents), *_fields(contents), "", *_proposed(proposal, why_none))
     if target is not None:
         say(
             f"configuration written to {target}; next:",
@@ -76,20 +76,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _proposal(
-    survey: Survey, observed: Sequence[Any], commanded: Sequence[Any], target: Path | None
+    contents: BagContents, observed: Sequence[Any], commanded: Sequence[Any], target: Path | None
 ) -> tuple[Proposal | None, str]:
     """Return the proposal; where nobody insists on one, None and the reason is as good."""
     try:
-        return propose(survey, observed, commanded), ""
+        return propose(contents, observed, commanded), ""
     except InputError as problem:
         if target is not None or observed or commanded:
             raise
         return None, str(problem)
 
 
-def _topics(survey: Survey) -> list[str]:
+def _topics(contents: BagContents) -> list[str]:
     rows = [["topic", "type", "messages", "rate (Hz)", "jitter", "gaps"]]
-    for topic in survey.topics.values():
+    for topic in contents.topics.values():
         timing = topic.timing
         rate = f"{timing.rate:.4g}" if timing.rate else "-"
         jitter = f"{100 * timing.jitter:.1f} %" if timing.rate else "-"
@@ -97,15 +97,15 @@ def _topics(survey: Survey) -> list[str]:
     return aligned(rows, (2, 3, 4))
 
 
-def _gaps(topic: TopicSurvey) -> str:
+def _gaps(topic: TopicContents) -> str:
     timing = topic.timing
     words = f"{timing.gaps}, longest {timing.longest_gap:.3g} s" if timing.gaps else "none"
     return words + (f"; time goes back {timing.jumps_back} x" if timing.jumps_back else "")
 
 
-def _fields(survey: Survey) -> list[str]:
+def _fields(contents: BagContents) -> list[str]:
     lines = []
-    for topic in survey.topics.values():
+    for topic in contents.topics.values():
         if topic.problem:
             lines += ["", f"{topic.name}: {topic.problem}"]
         if not topic.fields:
@@ -139,10 +139,12 @@ def _described(channel: Channel) -> str:
     return f"{channel.topic}: {', '.join(channel.fields)}"
 
 
-def _as_json(bags: Sequence[str], survey: Survey, proposal: Proposal | None) -> dict[str, Any]:
+def _as_json(
+    bags: Sequence[str], contents: BagContents, proposal: Proposal | None
+) -> dict[str, Any]:
     return {
         "bags": list(bags),
-        "losses": survey.losses,
+        "losses": contents.losses,
         "topics": {
             topic.name: {
                 "type": topic.type,
@@ -155,7 +157,7 @@ def _as_json(bags: Sequence[str], survey: Survey, proposal: Proposal | None) -> 
                     for field in topic.fields
                 },
             }
-            for topic in survey.topics.values()
+            for topic in contents.topics.values()
         },
         "proposal": None if proposal is None else _configuration(proposal).to_mapping(),
     }

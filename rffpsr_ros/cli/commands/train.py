@@ -35,7 +35,7 @@ from rffpsr_ros.cli.stage_clock import (
     stage_table,
     stages_as_json,
 )
-from rffpsr_ros.data.subsample import excerpt
+from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError, check_keys
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
@@ -124,9 +124,9 @@ def run(arguments: argparse.Namespace) -> None:
             check_same_training(target, request)
             say(f"{target} is already trained on these data with these options")
             return
-        # Checking, judging and bands look at recordings again and again: an excerpt serves them.
+        # Checking, judging and bands look at recordings again and again: a subsample serves them.
         generator = np.random.default_rng(0)
-        known = Parts(*(excerpt(part, generator, workers) for part in parts))
+        known = Parts(*(subsample(part, generator, workers) for part in parts))
         if arguments.model not in _BASELINES_WITHOUT_ACTIONS and not arguments.no_check:
             progress("checking the data", 0.0)
             for sentence in warnings_before_training(

@@ -128,11 +128,11 @@ class CompressedModel(PredictiveModel[Any]):
         """Return the forecast (H, d_o), or (B, H, d_o), in the observations' units."""
         return self.projection.expand(self.inner.predict(state, actions))
 
-    def served(self, compiled: bool = True) -> CompressedModel:
+    def inference_model(self, compiled: bool = True) -> CompressedModel:
         """Return the projection before the inner model as it runs live."""
-        served = copy.copy(self)
-        served.inner = self.inner.served(compiled)
-        return served
+        inference = copy.copy(self)
+        inference.inner = self.inner.inference_model(compiled)
+        return inference
 
     def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the projection, and the inner model under names of its own."""

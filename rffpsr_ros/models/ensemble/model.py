@@ -1,4 +1,4 @@
-"""A mixture: several models of one system, whose forecasts are added up with weights."""
+"""An ensemble: several models of one system, whose forecasts are added up with weights."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rffpsr_ros.models.rff_psr.filter_monitor import Events
 from rffpsr_ros.numerics.arrays import Array
 
 
-class MixtureState(NamedTuple):
+class EnsembleState(NamedTuple):
     """The members' states, in their order."""
 
     members: tuple[Any, ...]
 
 
-class Trust(NamedTuple):
+class OutputLimits(NamedTuple):
     """Where forecasts are believed, and which member speaks for those that are beyond."""
 
     low: Array
@@ -36,7 +36,7 @@ class Trust(NamedTuple):
         return forecast if believed.all() else np.where(believed, forecast, fallback)
 
 
-class MixtureModel(PredictiveModel[MixtureState]):
+class EnsembleModel(PredictiveModel[EnsembleState]):
     """A weighted sum of the members' forecasts, by horizon and observation.
 
     Every member follows what happens by itself. Beyond the horizons for which there are weights
@@ -48,14 +48,14 @@ class MixtureModel(PredictiveModel[MixtureState]):
         Models with the same signature.
     weights
         (H, d_o, members), not negative, adding up to 1 over members.
-    trust
+    limits
         A nonlinear model that is fed its own forecasts can run away where it has never been;
         then a linear one replaces it. None: no limits.
     bounds
         Between what forecasts are held, where recordings show such bounds.
     """
 
-    kind: ClassVar[str] = "mixture"
+    kind: ClassVar[str] = "ensemble"
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         record: TrainingRecord,
         members: Sequence[PredictiveModel[Any]],
         weights: Array,
-        trust: Trust | None = None,
+        limits: OutputLimits | None = None,
         bounds: Bounds | None = None,
     ) -> None:
         """Take the members and their weights."""
@@ -71,7 +71,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         self.record = record
         self.members = tuple(members)
         self.weights = weights
-        self.trust = trust
+        self.limits = limits
         self.bounds = bounds
         self._blends: dict[int, tuple[list[int], Array]] = {}
 
@@ -80,33 +80,33 @@ class MixtureModel(PredictiveModel[MixtureState]):
         """Ticks after which any member knows better than its initial state."""
         return max(member.history_length for member in self.members)
 
-    def initial_state(self) -> MixtureState:
+    def initial_state(self) -> EnsembleState:
         """Return the members' initial states."""
-        return MixtureState(tuple(member.initial_state() for member in self.members))
+        return EnsembleState(tuple(member.initial_state() for member in self.members))
 
-    def state_from_history(self, observations: Array, actions: Array) -> MixtureState:
+    def state_from_history(self, observations: Array, actions: Array) -> EnsembleState:
         """Return the members' states after a history (T, d_o), (T, d_a)."""
-        return MixtureState(
+        return EnsembleState(
             tuple(member.state_from_history(observations, actions) for member in self.members)
         )
 
-    def update(self, state: MixtureState, action: Array, observation: Array) -> MixtureState:
+    def update(self, state: EnsembleState, action: Array, observation: Array) -> EnsembleState:
         """Return the members' states after an action (d_a,) and an observation (d_o,)."""
-        return MixtureState(
+        return EnsembleState(
             tuple(
                 member.update(of_member, action, observation)
                 for member, of_member in zip(self.members, state.members, strict=True)
             )
         )
 
-    def predict(self, state: MixtureState, actions: Array) -> Array:
+    def predict(self, state: EnsembleState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         places, weights = self._blend_of(actions.shape[-2])
         forecasts: Array = np.array(
             [self.members[place].predict(state.members[place], actions) for place in places]
         )
-        if self.trust is not None:
-            forecasts = self.trust(forecasts, forecasts[places.index(self.trust.fallback)])
+        if self.limits is not None:
+            forecasts = self.limits(forecasts, forecasts[places.index(self.limits.fallback)])
         if actions.ndim > 2 or forecasts.ndim > 3:
             weights = weights[:, None]
         blended: Array = (weights * forecasts).sum(axis=0)
@@ -118,19 +118,19 @@ class MixtureModel(PredictiveModel[MixtureState]):
             last = np.minimum(np.arange(horizon), len(self.weights) - 1)
             weights = np.moveaxis(self.weights[last], -1, 0)
             needed: Array = np.array(weights.any(axis=(1, 2)))
-            if self.trust is not None:
-                needed[self.trust.fallback] = True
+            if self.limits is not None:
+                needed[self.limits.fallback] = True
             places = np.flatnonzero(needed)
             self._blends[horizon] = places.tolist(), weights[places]
         return self._blends[horizon]
 
-    def served(self, compiled: bool = True) -> MixtureModel:
-        """Return the mixture of the members as they run live."""
-        served = copy.copy(self)
-        served.members = tuple(member.served(compiled) for member in self.members)
-        return served
+    def inference_model(self, compiled: bool = True) -> EnsembleModel:
+        """Return the ensemble of the members as they run live."""
+        inference = copy.copy(self)
+        inference.members = tuple(member.inference_model(compiled) for member in self.members)
+        return inference
 
-    def events(self, state: MixtureState) -> Events:
+    def events(self, state: EnsembleState) -> Events:
         """Return what happened to the beliefs, counted by kind: of the member with the most."""
         counts = [
             member.events(of_member)
@@ -146,9 +146,9 @@ class MixtureModel(PredictiveModel[MixtureState]):
         headers: list[dict[str, Any]] = []
         arrays = {"weights": self.weights}
         fallback = None
-        if self.trust is not None:
-            arrays |= {"trust_low": self.trust.low, "trust_high": self.trust.high}
-            fallback = self.trust.fallback
+        if self.limits is not None:
+            arrays |= {"limits_low": self.limits.low, "limits_high": self.limits.high}
+            fallback = self.limits.fallback
         if self.bounds is not None:
             arrays |= {"bounds_low": self.bounds.low, "bounds_high": self.bounds.high}
         for place, member in enumerate(self.members):
@@ -164,7 +164,7 @@ class MixtureModel(PredictiveModel[MixtureState]):
         record: TrainingRecord,
         header: dict[str, Any],
         arrays: dict[str, Array],
-    ) -> MixtureModel:
+    ) -> EnsembleModel:
         """Rebuild a model from what `to_arrays` returned."""
         from rffpsr_ros.models.storage import model_class
 
@@ -178,13 +178,15 @@ class MixtureModel(PredictiveModel[MixtureState]):
             }
             kind = model_class(member["kind"])
             members.append(kind.from_arrays(signature, record, member["model"], own))
-        trust = None
+        limits = None
         if header["fallback"] is not None:
-            trust = Trust(arrays["trust_low"], arrays["trust_high"], int(header["fallback"]))
+            limits = OutputLimits(
+                arrays["limits_low"], arrays["limits_high"], int(header["fallback"])
+            )
         bounds = None
         if "bounds_low" in arrays:
             bounds = Bounds(arrays["bounds_low"], arrays["bounds_high"])
-        return cls(signature, record, members, arrays["weights"], trust, bounds)
+        return cls(signature, record, members, arrays["weights"], limits, bounds)
 
 
 def _prefix(place: int) -> str:

@@ -9,11 +9,11 @@ import numpy as np
 
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.models.option_checks import require
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import Refinement, RFFPSROptions
 from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted
 from rffpsr_ros.psr.gram_features import fit_gram_features
-from rffpsr_ros.recipe.learner import RFFPSR
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class HSEPSROptions(RFFPSROptions):
     rank: int = 30
     tolerance: float = 1e-3
     refinement: Refinement = "none"
-    base_past: int = 0
-    direct_past: int = 0
-    direct_features: int = 0
+    arx_past: int = 0
+    narx_past: int = 0
+    narx_features: int = 0
     state_rank: int = 20
     memory: float = 2.0
 
@@ -48,7 +48,7 @@ class HSEPSRModel(RFFPSRModel):
     kind: ClassVar[str] = "hse_psr"
 
 
-class HSEPSR(RFFPSR):
+class HSEPSR(SingleRFFPSR):
     """Learner of `HSEPSRModel`: two-stage regression and kernel Bayes' rule by Gram matrices.
 
     Memory grows with the square of the number of windows, time with its cube. By default neither

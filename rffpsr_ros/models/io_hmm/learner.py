@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.scaling import Run
-from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
@@ -95,7 +95,7 @@ class IOHMM:
             not discrete, or there are too few windows.
         """
         signature = training_signature(train, validation)
-        check_survey(survey(train, 1, 1), train[0], 1, 1, 2)
+        check_summary(summarise(train, 1, 1), train[0], 1, 1, 2)
         symbols = _codebook("observation", [t.observations for t in train])
         choices = _codebook("action", [t.actions for t in train])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.scaling import Run, standardise
-from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.kalman.linear_system import (
@@ -106,8 +106,8 @@ class Kalman:
             windows; each with one sentence that says what would be right.
         """
         signature = training_signature(train, validation)
-        found = survey(train, 1, self.future)
-        check_survey(found, train[0], 1, self.future, 2)
+        found = summarise(train, 1, self.future)
+        check_summary(found, train[0], 1, self.future, 2)
         scalings = found.observations.scaling(), found.actions.scaling()
         learn_from, judge_by = train, validation
         if not judge_by:

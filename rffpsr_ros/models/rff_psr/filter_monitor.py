@@ -20,10 +20,10 @@ COLLAPSE = 0.2
 BLOW_UP = 4.0
 """A belief longer than this multiple of the longest training belief has blown up."""
 
-SURPRISE_MEMORY = 0.9
+NIS_MEMORY = 0.9
 """Weight of the past in the running mean of squared innovations."""
 
-SURPRISE = 10.0
+NIS_LIMIT = 10.0
 """A running innovation larger than this multiple of training's largest is no longer normal."""
 
 
@@ -35,7 +35,7 @@ class Events(NamedTuple):
     limited_actions: Array
     collapses: Array  # beliefs rebuilt, by what was found
     blow_ups: Array
-    surprises: Array
+    large_innovations: Array
 
     @classmethod
     def none(cls) -> Events:
@@ -45,10 +45,10 @@ class Events(NamedTuple):
     @property
     def rebuilds(self) -> Array:
         """Return how often the belief was rebuilt, for whatever reason."""
-        return np.asarray(self.collapses + self.blow_ups + self.surprises)
+        return np.asarray(self.collapses + self.blow_ups + self.large_innovations)
 
 
-class Guards(NamedTuple):
+class FilterMonitor(NamedTuple):
     """What is normal: bounds on the belief's norm and on the running squared innovation.
 
     Innovations are in units of the one-step error seen in training (d_o,), standardised.
@@ -56,7 +56,7 @@ class Guards(NamedTuple):
 
     shortest: float = 0.0
     longest: float = float("inf")
-    surprise: float = float("inf")
+    nis: float = float("inf")
     innovation_scale: Array = np.ones(1)
 
     def innovation(self, error: Array) -> Array:
@@ -70,22 +70,22 @@ class Guards(NamedTuple):
         total = np.where(seen, squared, 0.0).sum(-1)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
-    def verdict(self, beliefs: Array, surprise: Array) -> Verdict:
+    def verdict(self, beliefs: Array, nis: Array) -> Verdict:
         """Return which of N beliefs are out of order, and why."""
         with np.errstate(invalid="ignore", over="ignore"):
             norms = np.linalg.norm(beliefs.astype(np.float64), axis=1)
         blown = ~(norms <= self.longest)
         collapsed = norms < self.shortest
-        return Verdict(collapsed, blown, (surprise > self.surprise) & ~collapsed & ~blown)
+        return Verdict(collapsed, blown, (nis > self.nis) & ~collapsed & ~blown)
 
     def to_json(self) -> dict[str, Any]:
         """Return the bounds for a model file's header; JSON has no infinity."""
-        bounds = {"shortest": self.shortest, "longest": self.longest, "surprise": self.surprise}
+        bounds = {"shortest": self.shortest, "longest": self.longest, "nis": self.nis}
         return {name: value if np.isfinite(value) else None for name, value in bounds.items()}
 
     @classmethod
-    def from_json(cls, header: dict[str, Any], innovation_scale: Array) -> Guards:
-        """Rebuild guards from what `to_json` returned."""
+    def from_json(cls, header: dict[str, Any], innovation_scale: Array) -> FilterMonitor:
+        """Rebuild the monitor from what `to_json` returned."""
         bounds = {
             name: float("inf") if value is None else float(value) for name, value in header.items()
         }
@@ -97,21 +97,21 @@ class Verdict(NamedTuple):
 
     collapsed: Array
     blown_up: Array
-    surprised: Array
+    large_innovation: Array
 
     @property
     def any(self) -> Array:
         """Return which beliefs are to be rebuilt."""
-        return np.asarray(self.collapsed | self.blown_up | self.surprised)
+        return np.asarray(self.collapsed | self.blown_up | self.large_innovation)
 
 
-def learn_guards(norms: Array, innovations: Sequence[Array], scale: Array) -> Guards:
-    """Return guards from belief norms (T,) and each run's squared innovations (T_n,)."""
+def fit_monitor(norms: Array, innovations: Sequence[Array], scale: Array) -> FilterMonitor:
+    """Return a monitor from belief norms (T,) and each run's squared innovations (T_n,)."""
     usual = max((float(running_means(run).max(initial=1.0)) for run in innovations), default=1.0)
-    return Guards(
+    return FilterMonitor(
         COLLAPSE * float(np.median(norms)),
         BLOW_UP * float(norms.max()),
-        SURPRISE * max(usual, 1.0),
+        NIS_LIMIT * max(usual, 1.0),
         scale,
     )
 
@@ -122,6 +122,6 @@ def running_means(values: Array) -> Array:
     mean = 1.0
     for t, value in enumerate(values):
         if np.isfinite(value):
-            mean = SURPRISE_MEMORY * mean + (1 - SURPRISE_MEMORY) * value
+            mean = NIS_MEMORY * mean + (1 - NIS_MEMORY) * value
         means[t] = mean
     return means

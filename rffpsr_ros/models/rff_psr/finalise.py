@@ -1,4 +1,4 @@
-"""What is fitted once the weights are final: stand-ins, the way in from history, guards."""
+"""What is fitted once the weights are final: stand-ins, the way in from history, the monitor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rffpsr_ros.data.preparation import Prepared, Recordings
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.data.windows import CHUNK
-from rffpsr_ros.models.rff_psr.filter_monitor import Guards, learn_guards
+from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor, fit_monitor
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
 from rffpsr_ros.numerics.arrays import Array
@@ -20,7 +20,12 @@ from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.filter_step import Dynamics, filter_runs
 from rffpsr_ros.psr.fourier_features import Features
 from rffpsr_ros.psr.history import fit_history
-from rffpsr_ros.psr.predictor import Frame, Limits, Weights, predict_observation
+from rffpsr_ros.psr.predictor import (
+    FixedStructure,
+    Limits,
+    TrainableParameters,
+    predict_observation,
+)
 
 HISTORY_RIDGE = 1e-3
 
@@ -34,53 +39,61 @@ class Followed(NamedTuple):
     errors: list[Array]  # one-step errors (T, d_o), standardised; NaN where not seen
 
 
-def follow(recordings: Recordings, frame: Frame, weights: Weights) -> Followed:
+def follow(
+    recordings: Recordings, structure: FixedStructure, parameters: TrainableParameters
+) -> Followed:
     """Filter through recordings from the initial state."""
-    actions = [frame.action(run.actions) for run in recordings.filled]
-    observations = [frame.observation(run.observations) for run in recordings.filled]
-    dynamics = Dynamics(weights.covariance, weights.extended, weights.initial)
-    states = filter_runs(dynamics, frame.conditioning, actions, observations)
+    actions = [structure.action(run.actions) for run in recordings.filled]
+    observations = [structure.observation(run.observations) for run in recordings.filled]
+    dynamics = Dynamics(parameters.covariance, parameters.extended, parameters.initial)
+    states = filter_runs(dynamics, structure.conditioning, actions, observations)
     errors = []
     for run, seen, state, action in zip(
         recordings.filled, recordings.seen, states, actions, strict=True
     ):
-        predicted = _predictions(run, frame, weights, state, action)
+        predicted = _predictions(run, structure, parameters, state, action)
         errors.append(np.where(seen, predicted - run.observations, np.nan))
     return Followed(states, actions, observations, errors)
 
 
-def _predictions(run: Run, frame: Frame, weights: Weights, states: Array, action: Array) -> Array:
+def _predictions(
+    run: Run,
+    structure: FixedStructure,
+    parameters: TrainableParameters,
+    states: Array,
+    action: Array,
+) -> Array:
     """Return the expected observations (T, d_o) of a run, some ticks at a time."""
     parts = []
     for start in range(0, len(states), CHUNK):
         ticks = np.arange(start, min(start + CHUNK, len(states)))
-        windows = tick_windows(run, frame.past, ticks)
+        windows = tick_windows(run, structure.past, ticks)
         joined = khatri_rao(states[ticks], action[ticks])
         seen, acted = windows.observations, windows.actions
-        parts.append(predict_observation(weights, frame, joined, seen, acted).value)
+        parts.append(predict_observation(parameters, structure, joined, seen, acted).value)
     return np.concatenate(parts)
 
 
-def finish(
+def finalise(
     prepared: Prepared,
     history: Features,
-    frame: Frame,
-    weights: Weights,
+    structure: FixedStructure,
+    parameters: TrainableParameters,
     head: WindowHead | None,
     options: RFFPSROptions,
 ) -> Parts:
     """Return the fitted parts around final weights."""
-    train = follow(prepared.train, frame, weights)
-    validation = follow(prepared.validation, frame, weights)
+    train = follow(prepared.train, structure, parameters)
+    validation = follow(prepared.validation, structure, parameters)
     limits = Limits(*_standard_limits(prepared, options.margin))
     return Parts(
         prepared.observation_scaling,
         prepared.action_scaling,
-        frame._replace(limits=limits),
-        weights,
+        structure._replace(limits=limits),
+        parameters,
         _expected_features(train, prepared.train.seen, options.ridge),
         fit_history(prepared.train.filled, train.states, history, options.past, HISTORY_RIDGE),
-        _guards(train, validation, options.past),
+        _monitor(train, validation, options.past),
         "prediction" if options.refinement == "rollout" else "features",
         head,
     )
@@ -98,7 +111,7 @@ def _expected_features(followed: Followed, seen: Sequence[Array], ridge: float) 
     return regression.solve(ridge).T
 
 
-def _guards(train: Followed, validation: Followed, warm_up: int) -> Guards:
+def _monitor(train: Followed, validation: Followed, warm_up: int) -> FilterMonitor:
     """Return what is normal, from how the finished filter follows all recordings."""
     norms = np.concatenate(
         [np.linalg.norm(states, axis=1) for states in [*train.states, *validation.states]]
@@ -110,7 +123,7 @@ def _guards(train: Followed, validation: Followed, warm_up: int) -> Guards:
         np.nanmean((_settled(error, warm_up) / scale) ** 2, axis=1)
         for error in [*train.errors, *validation.errors]
     ]
-    return learn_guards(norms, innovations, scale)
+    return fit_monitor(norms, innovations, scale)
 
 
 def _settled(errors: Array, warm_up: int) -> Array:

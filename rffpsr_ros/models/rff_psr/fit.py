@@ -12,11 +12,11 @@ import numpy as np
 from rffpsr_ros.data.preparation import Prepared, Recordings
 from rffpsr_ros.data.saturation import learned_bounds
 from rffpsr_ros.data.subsample import evenly_spread
-from rffpsr_ros.models.rff_psr.finalise import finish
+from rffpsr_ros.models.rff_psr.finalise import finalise
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
 from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
-from rffpsr_ros.models.rff_psr.two_stage_fit import Groundwork
+from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.filter_step import Conditioning, Dynamics
@@ -26,7 +26,7 @@ from rffpsr_ros.psr.initialisation import (
     choose_ridges,
     predictor_regression,
 )
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.psr.refinement.rollout_refinement import (
     Refined,
@@ -74,52 +74,56 @@ THOROUGH = Effort()
 class Learned(NamedTuple):
     """Weights after refinement, and what to tell of how they came about."""
 
-    frame: Frame
-    weights: Weights
+    structure: FixedStructure
+    parameters: TrainableParameters
     head: WindowHead | None
     refinement: dict[str, Any]
 
 
-class Beginning(NamedTuple):
+class Initialisation(NamedTuple):
     """Predictors by regression, from which refinement can start."""
 
-    frame: Frame
+    structure: FixedStructure
     starts: Starts
     generator: np.random.Generator
     """As regression left it; whoever goes on takes a copy."""
     notes: dict[str, Any]
 
 
-def begin(groundwork: Groundwork, options: RFFPSROptions, progress: Progress) -> Beginning:
+def initialise(
+    two_stage_fit: TwoStageFit, options: RFFPSROptions, progress: Progress
+) -> Initialisation:
     """Return where refinement by rolling out starts; the paper's own is done here."""
     progress("refinement", 0.0)
-    prepared, stages = groundwork.prepared, groundwork.stages
+    prepared, stages = two_stage_fit.prepared, two_stage_fit.stages
     dynamics = contract(stages.features, stages.system)
     longest = STATE_BLOW_UP * float(np.linalg.norm(dynamics.initial))
-    frame = Frame(
+    structure = FixedStructure(
         stages.features.observation,
         stages.features.action,
         None,
-        options.base_past,
-        options.direct_past if options.direct_features else 0,
+        options.arx_past,
+        options.narx_past if options.narx_features else 0,
         Conditioning(options.regularisation, longest),
         prepared.train.start(),
     )
     if options.forecast == "rollout":
         # What a sensor can show is the same in all recordings: those held out tell of it too.
         together = [*prepared.train.recorded, *prepared.validation.recorded]
-        frame = frame._replace(bounds=learned_bounds([run.observations for run in together]))
+        structure = structure._replace(
+            bounds=learned_bounds([run.observations for run in together])
+        )
     notes: dict[str, Any] = {}
     if options.refinement == "window":
-        dynamics, notes = refine_as_in_the_paper(prepared, stages, frame, options, progress)
-    generator = copy.deepcopy(groundwork.generator)
-    starts = _starts(prepared, frame, dynamics, options, generator)
-    return Beginning(starts.best.frame, starts, generator, notes | starts.notes)
+        dynamics, notes = refine_as_in_the_paper(prepared, stages, structure, options, progress)
+    generator = copy.deepcopy(two_stage_fit.generator)
+    starts = _starts(prepared, structure, dynamics, options, generator)
+    return Initialisation(starts.best.structure, starts, generator, notes | starts.notes)
 
 
 def refine(
-    groundwork: Groundwork,
-    beginning: Beginning,
+    two_stage_fit: TwoStageFit,
+    initialisation: Initialisation,
     options: RFFPSROptions,
     progress: Progress,
     effort: Effort = THOROUGH,
@@ -129,29 +133,35 @@ def refine(
 
     The ``workers`` share the minibatches of refinement by rolling out.
     """
-    prepared, stages, frame = groundwork.prepared, groundwork.stages, beginning.frame
-    weights, notes = beginning.starts.best.weights, beginning.notes
+    prepared, stages, structure = (
+        two_stage_fit.prepared,
+        two_stage_fit.stages,
+        initialisation.structure,
+    )
+    parameters, notes = initialisation.starts.best.parameters, initialisation.notes
     if options.refinement == "rollout":
-        generator = copy.deepcopy(beginning.generator)
+        generator = copy.deepcopy(initialisation.generator)
         refined = _refine_in_stages(
-            prepared, beginning.starts, options, generator, progress, effort, workers
+            prepared, initialisation.starts, options, generator, progress, effort, workers
         )
-        weights, notes = refined.weights, refined.notes() | notes
+        parameters, notes = refined.parameters, refined.notes() | notes
     if options.forecast != "window":
-        return Learned(frame, weights, None, notes)
+        return Learned(structure, parameters, None, notes)
     futures = stages.features.future_action
     # The head that gradient descent found is regressed anew on the final states, as the authors do.
-    head = regressed_head(prepared, stages, frame, weights, options)
-    return Learned(frame, weights, WindowHead(futures, head, options.future), notes)
+    head = regressed_head(prepared, stages, structure, parameters, options)
+    return Learned(structure, parameters, WindowHead(futures, head, options.future), notes)
 
 
 def complete(
-    groundwork: Groundwork, learned: Learned, options: RFFPSROptions, progress: Progress
+    two_stage_fit: TwoStageFit, learned: Learned, options: RFFPSROptions, progress: Progress
 ) -> tuple[Parts, dict[str, Any]]:
-    """Return the fitted parts around the final weights, guards included, and metrics."""
-    progress("guards and metrics", 0.0)
-    prepared, history = groundwork.prepared, groundwork.stages.features.history
-    parts = finish(prepared, history, learned.frame, learned.weights, learned.head, options)
+    """Return the fitted parts around the final weights, monitor included, and metrics."""
+    progress("monitor and metrics", 0.0)
+    prepared, history = two_stage_fit.prepared, two_stage_fit.stages.features.history
+    parts = finalise(
+        prepared, history, learned.structure, learned.parameters, learned.head, options
+    )
     return parts, _metrics(prepared, learned, options)
 
 
@@ -172,10 +182,10 @@ def _refine_in_stages(
     gentle = options.refine_from == "regularised"
     begun = [starts.best] if gentle else [starts.light, starts.best]
     reference = begun[0]
-    frame = reference.frame.astype(np.float32)
+    structure = reference.structure.astype(np.float32)
     horizon = options.horizon or options.future
-    train = _segments(prepared.train, frame, options)
-    validation = _judged_segments(prepared.validation, frame, options)
+    train = _segments(prepared.train, structure, options)
+    validation = _judged_segments(prepared.validation, structure, options)
     stage = RefinementOptions(
         min(horizon, options.future),
         options.iterations,
@@ -196,47 +206,51 @@ def _refine_in_stages(
         learning_rate=LATER_RATE * stage.learning_rate,
         stride=max(stage.stride, horizon // 4),
     )
-    later = [reference._replace(weights=refined.weights)]
+    later = [reference._replace(parameters=refined.parameters)]
     return refine_rollout(later, train, validation, stage, generator, progress, reference, workers)
 
 
 def _starts(
     prepared: Prepared,
-    frame: Frame,
+    structure: FixedStructure,
     dynamics: Dynamics,
     options: RFFPSROptions,
     generator: np.random.Generator,
 ) -> Starts:
-    """Fit base, direct term and prediction weights around the learned dynamics."""
+    """Fit base, NARX term and prediction weights around the learned dynamics."""
     runs, seen = prepared.train.filled, prepared.train.seen
     whiten = options.refinement == "rollout"
     regression = predictor_regression(
-        runs, seen, frame, dynamics, options.direct_features, whiten, generator
+        runs, seen, structure, dynamics, options.narx_features, whiten, generator
     )
     # Scores need no double precision, and its cosines cost ten times as much.
-    frame = regression.frame.astype(np.float32)
-    judged = _judged_segments(prepared.validation, frame, options)
+    structure = regression.structure.astype(np.float32)
+    judged = _judged_segments(prepared.validation, structure, options)
     horizon = options.horizon or options.future
 
     def score(predictor: InitialPredictor) -> float:
-        return validation_score(predictor.weights.astype(np.float32), frame, judged, horizon)
+        return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)
 
     return choose_ridges(regression, score)
 
 
-def _segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
+def _segments(part: Recordings, structure: FixedStructure, options: RFFPSROptions) -> Segments:
     """Return recordings as segments for rolling out, with a ``frame`` in single precision."""
     horizon = options.horizon or options.future
     length = options.past + max(SEGMENT, 2 * horizon)
-    return cut_segments(part.filled, part.seen, frame, length, options.past, horizon, np.float32)
+    return cut_segments(
+        part.filled, part.seen, structure, length, options.past, horizon, np.float32
+    )
 
 
-def _judged_segments(part: Recordings, frame: Frame, options: RFFPSROptions) -> Segments:
+def _judged_segments(
+    part: Recordings, structure: FixedStructure, options: RFFPSROptions
+) -> Segments:
     """Return at most `JUDGED_SEGMENTS` segments, evenly spread, to judge weights by.
 
     Judging costs as much as a gradient step; hours of recordings say no more than these.
     """
-    segments = _segments(part, frame, options)
+    segments = _segments(part, structure, options)
     count = len(segments.observations)
     if count <= JUDGED_SEGMENTS:
         return segments
@@ -247,12 +261,15 @@ def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> di
     """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
     horizon = options.horizon or options.future
     metrics: dict[str, Any] = {"refinement": learned.refinement}
-    frame, weights = learned.frame.astype(np.float32), learned.weights.astype(np.float32)
+    structure, parameters = (
+        learned.structure.astype(np.float32),
+        learned.parameters.astype(np.float32),
+    )
     for name, part in (("training", prepared.train), ("validation", prepared.validation)):
-        segments = _judged_segments(part, frame, options)
-        starts = judged_origins(segments, horizon, frame.past)
+        segments = _judged_segments(part, structure, options)
+        starts = judged_origins(segments, horizon, structure.past)
         with np.errstate(over="ignore", invalid="ignore"):
-            squared = rollout_errors(weights, frame, segments, starts, horizon)
+            squared = rollout_errors(parameters, structure, segments, starts, horizon)
         errors = (
             np.nanmean(squared.astype(float), axis=0) * prepared.observation_scaling.deviation**2
         )

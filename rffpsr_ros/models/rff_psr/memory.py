@@ -1,12 +1,12 @@
 """How much memory learning takes, told before it begins.
 
-Sums of what the stages hold at once; the amount of data enters only up to the size of an excerpt.
+Sums of what the stages hold at once; the amount of data enters only up to the size of a subsample.
 """
 
 from __future__ import annotations
 
 from rffpsr_ros.data.principal_directions import OVERSAMPLING
-from rffpsr_ros.data.subsample import EXCERPT
+from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.data.summary import STRETCH
 from rffpsr_ros.data.window_source import BLOCK
 from rffpsr_ros.data.windows import CHUNK
@@ -24,13 +24,13 @@ def learning_memory(options: TwoStageOptions, columns: int, ticks: int) -> int:
     """
     window = (options.past + options.future + 1) * columns
     shared = min(ticks, PROJECTION_WINDOWS + JUDGING_WINDOWS) * window * DOUBLE * 3
-    excerpt = min(ticks, EXCERPT) * DOUBLE
+    subsample = min(ticks, SUBSAMPLE) * DOUBLE
     # As recorded, filled, standardised, what was seen, in segments; and features and states.
-    kept = excerpt * (6 * columns + 1)
+    kept = subsample * (6 * columns + 1)
     features = options.observation_rank + options.action_rank
     followed = 4 * (features + options.state_rank) + 2 * (features + columns)
     # Beside features and states: segments, and histories from which beliefs are regressed.
-    followed = excerpt * (followed + 3 * options.past * columns)
+    followed = subsample * (followed + 3 * options.past * columns)
     return shared + kept + max(_projecting(options), _passing(options, columns, ticks), followed)
 
 

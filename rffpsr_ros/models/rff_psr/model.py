@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
-from rffpsr_ros.models.rff_psr.filter_monitor import SURPRISE_MEMORY, Events
+from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY, Events
 from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead, in_order, pack, unpack
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
@@ -30,7 +30,7 @@ class RFFPSRState(NamedTuple):
     past: Array  # (past, d_a + d_o), newest last; stand-ins where observations were missing
     age: Any  # (), an array or a number: ticks since the episode's start
     calm: Any  # (): ticks since the belief was last rebuilt
-    surprise: Any  # (): running mean of squared innovations; 1 is as in training
+    nis: Any  # (): running mean of squared innovations; 1 is as in training
     events: Array  # (6,) counts, see `RFFPSRModel.events`
 
 
@@ -55,16 +55,16 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         self.record = record
         self.parts: Parts = in_order(parts)
         self._expected = parts.expected if parts.stand_in == "features" else None
-        self._step = PreparedStep(self.parts.weights, self.parts.frame, self._expected)
+        self._step = PreparedStep(self.parts.parameters, self.parts.structure, self._expected)
         self._past = max(self._step.past, parts.history.past)
         acted = self._step.layout.acted
         self._at_action, self._at_observation = np.s_[..., :acted], np.s_[..., acted:]
         scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
-        guards = self.parts.guards
+        monitor = self.parts.monitor
         self._compiled: CompiledStep | None = None
         observed = self._step.layout.observed
-        self._innovation_weights = np.ones(observed) / observed / guards.innovation_scale**2
-        self._normal = guards.shortest**2, guards.longest**2, guards.surprise
+        self._innovation_weights = np.ones(observed) / observed / monitor.innovation_scale**2
+        self._normal = monitor.shortest**2, monitor.longest**2, monitor.nis
         self._tick_scaling = Scaling(*(np.concatenate(pair) for pair in scalings))
 
     @property
@@ -74,9 +74,9 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def initial_state(self) -> RFFPSRState:
         """Return the state at an episode's start: the learned initial belief, the usual past."""
-        start = np.concatenate(self.parts.frame.start[::-1])
+        start = np.concatenate(self.parts.structure.start[::-1])
         return RFFPSRState(
-            self.parts.weights.initial.copy(),
+            self.parts.parameters.initial.copy(),
             np.tile(start, (self._past, 1)),
             np.zeros((), np.int64),
             np.zeros((), np.int64),
@@ -96,7 +96,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             state = self.update(state, action, observation)
             if t + 1 == past:
                 belief = self._belief_from_past(_batched(state))[0]
-                state = state._replace(belief=belief, surprise=np.ones(()))
+                state = state._replace(belief=belief, nis=np.ones(()))
         return state
 
     def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
@@ -105,31 +105,31 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             compiled = self._compiled.tick(state.belief, state.past, action, observation)
             if compiled is not None:
                 belief, past, squared, kinds = compiled
-                surprise, events = state.surprise, state.events
+                nis, events = state.nis, state.events
                 if squared == squared:  # else nothing was seen
-                    surprise = _running_mean(float(surprise), squared)
-                if surprise <= self.parts.guards.surprise:
+                    nis = _running_mean(float(nis), squared)
+                if nis <= self.parts.monitor.nis:
                     if kinds:
                         events = events + _UNUSUAL[kinds]
                     age, calm = int(state.age) + 1, int(state.calm) + 1
-                    return RFFPSRState(belief, past, age, calm, surprise, events)
+                    return RFFPSRState(belief, past, age, calm, nis, events)
         past = self._with_tick(state.past, action, observation)
         belief, error, unusual = self._step.advance(state.belief, past)
         events = state.events
         if unusual is None:
             innovation = (error * error).dot(self._innovation_weights)
         else:
-            innovation = self.parts.guards.innovation(error)
+            innovation = self.parts.monitor.innovation(error)
             events = events.copy()
             events[..., :3] += np.stack(unusual, axis=-1)
-        surprise = _running_mean(state.surprise, innovation)
+        nis = _running_mean(state.nis, innovation)
         if unusual is not None:
-            surprise = np.where(np.isfinite(innovation), surprise, state.surprise)
-        after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, surprise, events)
+            nis = np.where(np.isfinite(innovation), nis, state.nis)
+        after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, nis, events)
         if belief.ndim == 2:
             return self._watch(after)
         low, high, most = self._normal
-        if state.age > 0 and low <= belief.dot(belief) <= high and surprise <= most:
+        if state.age > 0 and low <= belief.dot(belief) <= high and nis <= most:
             return after
         return RFFPSRState(*(part[0] for part in self._watch(_batched(after))))
 
@@ -153,16 +153,16 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Return what happened to a state since its episode's start, counted by kind."""
         return Events(*np.moveaxis(state.events, -1, 0))
 
-    def served(self, compiled: bool = True) -> RFFPSRModel:
+    def inference_model(self, compiled: bool = True) -> RFFPSRModel:
         """Return the model with features in single precision, and with compiled steps.
 
         Where numba is missing the steps are those of numpy.
         """
-        served = copy.copy(self)
-        served._step = self._step.in_precision(np.float32)
+        inference = copy.copy(self)
+        inference._step = self._step.in_precision(np.float32)
         if compiled:
-            served._compiled = self._compile()
-        return served
+            inference._compiled = self._compile()
+        return inference
 
     @property
     def compiled(self) -> bool:
@@ -186,17 +186,17 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def _compile(self) -> CompiledStep | None:
         """Return the compiled step, if this model has one and numba is there."""
-        weights, frame = self.parts.weights, self.parts.frame
+        parameters, structure = self.parts.parameters, self.parts.structure
         try:
             from rffpsr_ros.psr.runtime.compiled_step import CompiledStep, compilable
         except ImportError:
             return None
-        if not compilable(weights, frame):
+        if not compilable(parameters, structure):
             return None
         scaling, usual = self._tick_scaling, self._normal[:2]
         given = scaling.mean, scaling.deviation, self._innovation_weights, usual
         try:
-            return CompiledStep(weights, frame, *given, self._expected)
+            return CompiledStep(parameters, structure, *given, self._expected)
         except OSError:  # no room to keep what was compiled
             return None
 
@@ -218,23 +218,25 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """
         first = (state.age == 1)[:, None, None]
         state = state._replace(past=np.where(first, state.past[:, -1:], state.past))
-        verdict = self.parts.guards.verdict(state.belief, state.surprise)
-        # A rebuilt belief gets time to prove itself before surprise counts again.
-        verdict = verdict._replace(surprised=verdict.surprised & (state.calm >= self._past))
+        verdict = self.parts.monitor.verdict(state.belief, state.nis)
+        # A rebuilt belief gets time to prove itself before nis counts again.
+        verdict = verdict._replace(
+            large_innovation=verdict.large_innovation & (state.calm >= self._past)
+        )
         rebuild = verdict.any
         if not rebuild.any():
             return state
         fresh = np.where(
             (state.age >= self.parts.history.past)[:, None],
             self._belief_from_past(state),
-            self.parts.weights.initial,
+            self.parts.parameters.initial,
         )
         counts = state.events.copy()
         counts[:, 3:] += np.stack(verdict, axis=1)
         return state._replace(
             belief=np.where(rebuild[:, None], fresh, state.belief),
             calm=np.where(rebuild, 0, state.calm),
-            surprise=np.where(rebuild, 1.0, state.surprise),
+            nis=np.where(rebuild, 1.0, state.nis),
             events=counts,
         )
 
@@ -263,11 +265,11 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         return np.concatenate(blocks, axis=1)
 
     def _limit_observation(self, observation: Array) -> Array:
-        limits = self.parts.frame.limits
+        limits = self.parts.structure.limits
         return observation if limits is None else np.clip(observation, *limits[:2])
 
     def _limit_action(self, action: Array) -> Array:
-        limits = self.parts.frame.limits
+        limits = self.parts.structure.limits
         return action if limits is None else np.clip(action, *limits[2:])
 
 
@@ -275,5 +277,5 @@ def _batched(state: RFFPSRState, size: int = 1) -> RFFPSRState:
     return RFFPSRState(*(np.repeat(np.asarray(part)[None], size, axis=0) for part in state))
 
 
-def _running_mean(surprise: Any, innovation: Any) -> Any:
-    return SURPRISE_MEMORY * surprise + (1 - SURPRISE_MEMORY) * innovation
+def _running_mean(nis: Any, innovation: Any) -> Any:
+    return NIS_MEMORY * nis + (1 - NIS_MEMORY) * innovation

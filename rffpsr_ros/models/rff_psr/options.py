@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_type_hints
 
-from rffpsr_ros.data.subsample import EXCERPT
+from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.psr.stage_one import ConditioningForm
 from rffpsr_ros.psr.two_stage import StageOneMethod
@@ -29,7 +29,7 @@ class RFFPSROptions:
     ----------
     past, future
         Ticks of history and of future that windows hold (paper: 20 and 10). Where there is a
-        linear base, history is shorter if columns are too many, or recordings too short, for it.
+        ARX term, history is shorter if columns are too many, or recordings too short, for it.
     features
         Random frequencies D per feature map; each gives a cosine and a sine.
     rank
@@ -68,12 +68,12 @@ class RFFPSROptions:
         does better on the first fold, or ``light`` where there is a single model.
     rounds, step
         The same for the paper's refinement.
-    base_past
-        Ticks of history in the linear base, fewer where `past` is; 0: no base.
-    direct_past, direct_features
-        Ticks of history and random frequencies of the direct term; 0: none.
+    arx_past
+        Ticks of history in the ARX term, fewer where `past` is; 0: no base.
+    narx_past, narx_features
+        Ticks of history and random frequencies of the NARX term; 0: none.
     short_past
-        Where folds are held out, base and direct term of so few ticks, with three times as many
+        Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are tried too; 0: not.
     margin
         How far beyond the range seen in training features are trusted, as a fraction of it.
@@ -109,9 +109,9 @@ class RFFPSROptions:
     refine_from: RefineFrom = "both"
     rounds: int = 100
     step: float = 1e-2
-    base_past: int = 20
-    direct_past: int = 4
-    direct_features: int = 100
+    arx_past: int = 20
+    narx_past: int = 4
+    narx_features: int = 100
     short_past: int = 2
     margin: float = 0.1
     folds: int | None = None
@@ -140,7 +140,7 @@ class RFFPSROptions:
         """Return how many models are learned from recordings of so many ticks."""
         if self.folds is not None:
             return self.folds
-        return DEFAULT_FOLDS if self.refinement == "rollout" and ticks <= EXCERPT else 1
+        return DEFAULT_FOLDS if self.refinement == "rollout" and ticks <= SUBSAMPLE else 1
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -153,6 +153,6 @@ _AT_LEAST_ONE = (
     "horizon", "iterations", "batch", "minibatches", "rounds", "folds",
 )  # fmt: skip
 _AT_LEAST_ZERO = (
-    "base_past", "direct_past", "direct_features", "short_past", "margin", "tolerance", "seed",
+    "arx_past", "narx_past", "narx_features", "short_past", "margin", "tolerance", "seed",
 )  # fmt: skip
 _POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")

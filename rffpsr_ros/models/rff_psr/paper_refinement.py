@@ -13,7 +13,7 @@ from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.filter_step import Dynamics
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 from rffpsr_ros.psr.refinement.window_loss import fit_head, window_targets
 from rffpsr_ros.psr.refinement.window_refinement import (
@@ -30,7 +30,7 @@ from rffpsr_ros.psr.two_stage import TwoStageResult
 def refine_as_in_the_paper(
     prepared: Prepared,
     stages: TwoStageResult,
-    frame: Frame,
+    structure: FixedStructure,
     options: RFFPSROptions,
     progress: Progress,
 ) -> tuple[Dynamics, dict[str, Any]]:
@@ -39,17 +39,18 @@ def refine_as_in_the_paper(
     start = _bare_weights(contract(stages.features, stages.system), prepared)
 
     def recordings(part: Recordings) -> WindowRecordings:
-        segments = _whole_runs(part.filled, part.seen, frame)
+        segments = _whole_runs(part.filled, part.seen, structure)
         return WindowRecordings(
-            segments, window_targets(segments, frame, stages.features.future_action, options.future)
+            segments,
+            window_targets(segments, structure, stages.features.future_action, options.future),
         )
 
     train, validation = recordings(prepared.train), recordings(prepared.validation)
-    head = fit_head(start, frame, *train, options.ridge)
+    head = fit_head(start, structure, *train, options.ridge)
     refinement = WindowRefinementOptions(options.rounds, options.step)
     refined = refine_window(
         Point(stages.system.extended, stages.system.immediate, head),
-        Problem(start, maps, frame, train, validation, refinement),
+        Problem(start, maps, structure, train, validation, refinement),
         progress,
     )
     covariance, extended = maps.tensors(refined.point.extended, refined.point.immediate)
@@ -59,24 +60,26 @@ def refine_as_in_the_paper(
 def regressed_head(
     prepared: Prepared,
     stages: TwoStageResult,
-    frame: Frame,
-    weights: Weights,
+    structure: FixedStructure,
+    parameters: TrainableParameters,
     options: RFFPSROptions,
 ) -> Array:
     """Return the head regressed on the states of the weights."""
-    segments = _whole_runs(prepared.train.filled, prepared.train.seen, frame)
-    targets = window_targets(segments, frame, stages.features.future_action, options.future)
-    return fit_head(weights, frame, segments, targets, options.ridge)
+    segments = _whole_runs(prepared.train.filled, prepared.train.seen, structure)
+    targets = window_targets(segments, structure, stages.features.future_action, options.future)
+    return fit_head(parameters, structure, segments, targets, options.ridge)
 
 
-def _whole_runs(runs: Sequence[Run], seen: Sequence[Array], frame: Frame) -> Segments:
+def _whole_runs(runs: Sequence[Run], seen: Sequence[Array], structure: FixedStructure) -> Segments:
     """Return every run as one segment."""
     longest = max(len(run.actions) for run in runs)
-    return cut_segments(runs, seen, frame, longest, 0)
+    return cut_segments(runs, seen, structure, longest, 0)
 
 
-def _bare_weights(dynamics: Dynamics, prepared: Prepared) -> Weights:
+def _bare_weights(dynamics: Dynamics, prepared: Prepared) -> TrainableParameters:
     """Return weights of which only the dynamics matter."""
     columns = len(prepared.observation_scaling.mean)
     nothing = np.zeros((0, columns))
-    return Weights(*dynamics, np.zeros((len(dynamics.covariance), columns)), nothing, nothing)
+    return TrainableParameters(
+        *dynamics, np.zeros((len(dynamics.covariance), columns)), nothing, nothing
+    )

@@ -9,13 +9,13 @@ import numpy as np
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.rff_psr.filter_monitor import Guards
+from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap, Features
 from rffpsr_ros.psr.gram_features import KernelMap
 from rffpsr_ros.psr.history import HistoryRegression
-from rffpsr_ros.psr.predictor import Frame, Limits, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
 
 StandIn = Literal["prediction", "features"]
 """What stands in for an observation not seen: features of the predicted one, or E[phi^o | q, a]."""
@@ -34,11 +34,11 @@ class Parts(NamedTuple):
 
     observation_scaling: Scaling
     action_scaling: Scaling
-    frame: Frame
-    weights: Weights
+    structure: FixedStructure
+    parameters: TrainableParameters
     expected: Array  # (p r_a, r_o): E[phi^o | q, a]
     history: HistoryRegression
-    guards: Guards
+    monitor: FilterMonitor
     stand_in: StandIn
     head: WindowHead | None
 
@@ -58,14 +58,14 @@ def in_order(value: Any) -> Any:
 
 def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return header and arrays of fitted parts."""
-    frame, conditioning = parts.frame, parts.frame.conditioning
+    structure, conditioning = parts.structure, parts.structure.conditioning
     header = {
-        "base_past": frame.base_past,
-        "direct_past": frame.direct_past,
+        "arx_past": structure.arx_past,
+        "narx_past": structure.narx_past,
         "regularisation": conditioning.regularisation,
         "cap": conditioning.cap if np.isfinite(conditioning.cap) else None,
         "history_past": parts.history.past,
-        "guards": parts.guards.to_json(),
+        "monitor": parts.monitor.to_json(),
         "stand_in": parts.stand_in,
         "window": None if parts.head is None else parts.head.future,
     }
@@ -73,20 +73,20 @@ def pack(parts: Parts) -> tuple[dict[str, Any], dict[str, Array]]:
         "observation_scaling": np.stack(parts.observation_scaling),
         "action_scaling": np.stack(parts.action_scaling),
         "expected": parts.expected,
-        "start_observation": frame.start.observation,
-        "start_action": frame.start.action,
-        "innovation_scale": parts.guards.innovation_scale,
+        "start_observation": structure.start.observation,
+        "start_action": structure.start.action,
+        "innovation_scale": parts.monitor.innovation_scale,
         "history_weights": parts.history.weights,
-        **{f"weights_{name}": part for name, part in parts.weights._asdict().items()},
+        **{f"weights_{name}": part for name, part in parts.parameters._asdict().items()},
     }
-    if frame.limits is not None:
-        arrays |= {f"limits_{name}": part for name, part in frame.limits._asdict().items()}
-    if frame.bounds is not None:
-        arrays |= {f"bounds_{name}": part for name, part in frame.bounds._asdict().items()}
+    if structure.limits is not None:
+        arrays |= {f"limits_{name}": part for name, part in structure.limits._asdict().items()}
+    if structure.bounds is not None:
+        arrays |= {f"bounds_{name}": part for name, part in structure.bounds._asdict().items()}
     maps: dict[str, Features | None] = {
-        "observation": frame.observation,
-        "action": frame.action,
-        "direct": frame.direct,
+        "observation": structure.observation,
+        "action": structure.action,
+        "narx": structure.narx,
         "history": parts.history.features,
         "future_action": None if parts.head is None else parts.head.future_action,
     }
@@ -108,12 +108,12 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
 
     cap = header["cap"]
     limited = "limits_observation_low" in arrays
-    frame = Frame(
+    structure = FixedStructure(
         features("observation"),
         features("action"),
-        features("direct") if "direct_frequencies" in arrays else None,
-        int(header["base_past"]),
-        int(header["direct_past"]),
+        features("narx") if "narx_frequencies" in arrays else None,
+        int(header["arx_past"]),
+        int(header["narx_past"]),
         Conditioning(float(header["regularisation"]), float("inf") if cap is None else cap),
         Start(arrays["start_observation"], arrays["start_action"]),
         Limits(*(arrays[f"limits_{name}"] for name in Limits._fields)) if limited else None,
@@ -125,13 +125,13 @@ def unpack(header: dict[str, Any], arrays: dict[str, Array]) -> Parts:
     return Parts(
         Scaling(*arrays["observation_scaling"]),
         Scaling(*arrays["action_scaling"]),
-        frame,
-        Weights(*(arrays[f"weights_{name}"] for name in Weights._fields)),
+        structure,
+        TrainableParameters(*(arrays[f"weights_{name}"] for name in TrainableParameters._fields)),
         arrays["expected"],
         HistoryRegression(
             features("history"), arrays["history_weights"], int(header["history_past"])
         ),
-        Guards.from_json(header["guards"], arrays["innovation_scale"]),
+        FilterMonitor.from_json(header["monitor"], arrays["innovation_scale"]),
         header["stand_in"],
         head,
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.preparation import Prepared, prepare
-from rffpsr_ros.data.subsample import EXCERPT, excerpt
-from rffpsr_ros.data.summary import check_survey, survey
+from rffpsr_ros.data.subsample import SUBSAMPLE, subsample
+from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.data.window_source import Standardised, WindowSource
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -29,11 +29,11 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 FILL_PAST = 5
 """Ticks that the linear stand-in for missing observations looks back, where there is no base."""
 
-_EXCERPT_STREAM = 1
-"""Sets the excerpt's random numbers apart from all others of the same seed."""
+_SUBSAMPLE_STREAM = 1
+"""Sets the subsample's random numbers apart from all others of the same seed."""
 
 
-class Groundwork(NamedTuple):
+class TwoStageFit(NamedTuple):
     """Recordings made ready, and what two-stage regression found in them."""
 
     signature: Signature
@@ -49,19 +49,19 @@ def needed_windows(options: RFFPSROptions) -> int:
     return 2 * (options.rank + 1)
 
 
-def lay_groundwork(
+def fit_two_stages(
     train: Sequence[Trajectory],
     validation: Sequence[Trajectory] | None,
     options: RFFPSROptions,
     fit: FitFeatures,
     progress: Progress,
     workers: Workers = THIS_PROCESS,
-) -> Groundwork:
-    """Return the groundwork of a model learned from ``train`` and judged by ``validation``.
+) -> TwoStageFit:
+    """Return the two_stage_fit of a model learned from ``train`` and judged by ``validation``.
 
     Without validation recordings whole trajectories, or the ends of a few, are held out. ``fit``
     finds the features. The ``workers`` pass over all recordings in the two stages; what follows
-    them works on an excerpt of very long ones.
+    them works on a subsample of very long ones.
 
     Raises
     ------
@@ -74,13 +74,13 @@ def lay_groundwork(
         train, validation = hold_out(train, 2 * (options.past + options.future + 1))
         notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
     progress("looking over the recordings", 0.0)
-    found = survey(train, options.past, options.future, workers)
-    check_survey(found, train[0], options.past, options.future, needed_windows(options))
-    generator = np.random.default_rng([options.seed, _EXCERPT_STREAM])
-    learned_from, judged_by = (excerpt(p, generator, workers) for p in (train, validation))
-    if (ticks := sum(map(len, train))) > EXCERPT:
-        notes.append(f"two stages on all {ticks} ticks, what follows them on {EXCERPT}")
-    prepared = prepare(learned_from, judged_by, found, options.base_past or FILL_PAST)
+    found = summarise(train, options.past, options.future, workers)
+    check_summary(found, train[0], options.past, options.future, needed_windows(options))
+    generator = np.random.default_rng([options.seed, _SUBSAMPLE_STREAM])
+    learned_from, judged_by = (subsample(p, generator, workers) for p in (train, validation))
+    if (ticks := sum(map(len, train))) > SUBSAMPLE:
+        notes.append(f"two stages on all {ticks} ticks, what follows them on {SUBSAMPLE}")
+    prepared = prepare(learned_from, judged_by, found, options.arx_past or FILL_PAST)
     scalings = prepared.observation_scaling, prepared.action_scaling
     recordings = [Standardised(trajectory, *scalings) for trajectory in train]
     windows = WindowSource(recordings, options.past, options.future, workers)
@@ -93,7 +93,7 @@ def lay_groundwork(
     columns = len(signature.observation_names), len(signature.action_names)
     sizes = two_stage_options(columns, options)
     stages = two_stage_regression(windows, sizes, generator, progress, weighted, fit)
-    return Groundwork(signature, prepared, stages, generator, tuple(notes))
+    return TwoStageFit(signature, prepared, stages, generator, tuple(notes))
 
 
 def two_stage_options(columns: tuple[int, int], options: RFFPSROptions) -> TwoStageOptions:

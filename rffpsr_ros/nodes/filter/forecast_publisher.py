@@ -142,7 +142,7 @@ class ForecastPublisher:
 
 def _state_message(state: Any) -> Any:
     """Return the first array of a state, which is what models believe of the robot."""
-    while isinstance(state[0], tuple):  # of a mixture, its first member's
+    while isinstance(state[0], tuple):  # of an ensemble, its first member's
         state = state[0]
     belief = np.ravel(np.asarray(state[0], dtype=np.float64))
     label = type(state)._fields[0]

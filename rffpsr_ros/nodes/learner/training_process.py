@@ -26,7 +26,7 @@ import numpy as np
 from rffpsr_ros.cli.commands.check import warnings_before_training
 from rffpsr_ros.cli.commands.train import sign
 from rffpsr_ros.cli.learners import fit, learner_of
-from rffpsr_ros.data.subsample import excerpt
+from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.live_error import training_error
 from rffpsr_ros.models.storage import save_model
@@ -83,7 +83,7 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
 def _warn(configuration: ChannelConfiguration, recordings: Recordings) -> None:
     """Tell what is wrong with the recordings; training goes on."""
     _progress("checking the data", 0.0)
-    known = excerpt(recordings.trajectories, np.random.default_rng(0), THIS_PROCESS)
+    known = subsample(recordings.trajectories, np.random.default_rng(0), THIS_PROCESS)
     for sentence in warnings_before_training(known, configuration.learning, recordings):
         _tell({"warning": sentence})
 

@@ -1,7 +1,7 @@
 """What counts how much in refinement: horizons, and the first ticks of a recording.
 
 Far horizons, and forecasts made before a recording has shown anything, err by orders of magnitude
-more than the rest. The linear base tells by how much; so weighed, each has its share.
+more than the rest. The ARX term tells by how much; so weighed, each has its share.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins, settled_origins
 
@@ -28,35 +28,39 @@ class LossWeights(NamedTuple):
 
 
 def loss_weights(
-    frame: Frame, weights: Weights, segments: Segments, horizon: int, floor: float = 1e-3
+    structure: FixedStructure,
+    weights: TrainableParameters,
+    segments: Segments,
+    horizon: int,
+    floor: float = 1e-3,
 ) -> LossWeights:
-    """Return weights inversely proportional to the linear base's errors.
+    """Return weights inversely proportional to the ARX term's errors.
 
     Without a base all horizons and origins count alike.
     """
     columns = segments.observations.shape[2]
-    if len(weights.base):
+    if len(weights.arx):
         weights = weights._replace(
-            prediction=np.zeros_like(weights.prediction), direct=np.zeros_like(weights.direct)
+            prediction=np.zeros_like(weights.prediction), narx=np.zeros_like(weights.narx)
         )
 
     def error(starts: Origins) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            squared = rollout_errors(weights, frame, segments, starts, horizon)
+            squared = rollout_errors(weights, structure, segments, starts, horizon)
             return squared.astype(np.float64)
 
     stride = max(1, int(segments.target.any(axis=2).sum()) // MEASURED_ORIGINS)
-    settled = np.nanmean(error(settled_origins(segments, horizon, frame.past, stride)), axis=0)
+    settled = np.nanmean(error(settled_origins(segments, horizon, structure.past, stride)), axis=0)
     residual = np.sqrt(settled[0])
-    if not len(weights.base) or not np.isfinite(settled).all():
+    if not len(weights.arx) or not np.isfinite(settled).all():
         share = np.full((horizon, columns), 1 / (horizon * columns))
-        return LossWeights(share, np.ones(frame.past), residual)
+        return LossWeights(share, np.ones(structure.past), residual)
     settled = np.maximum(settled, floor * settled.max(0))
     inverse = 1 / settled
     early = origins(segments, horizon)
-    early = early.pick(segments.first[early.segment] & (early.tick < frame.past))
+    early = early.pick(segments.first[early.segment] & (early.tick < structure.past))
     excess = np.nanmean((error(early) / settled).reshape(len(early.tick), -1), axis=1)
-    counts = np.maximum(np.bincount(early.tick, minlength=frame.past), 1)
-    by_age = np.bincount(early.tick, excess, minlength=frame.past) / counts
+    counts = np.maximum(np.bincount(early.tick, minlength=structure.past), 1)
+    by_age = np.bincount(early.tick, excess, minlength=structure.past) / counts
     age = 1 / np.maximum(by_age, 1.0)
     return LossWeights(inverse / inverse.sum(0) / columns, age, residual)

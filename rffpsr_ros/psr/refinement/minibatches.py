@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_loss
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
 
@@ -29,7 +29,7 @@ class Minibatch(NamedTuple):
 class Material(NamedTuple):
     """What gradients are computed from, the same in every step; in single precision."""
 
-    frame: Frame
+    structure: FixedStructure
     segments: Segments
     horizon_weights: Array  # (H, d_o)
 
@@ -39,7 +39,7 @@ class Slope:
     """A loss and its gradient at the weights; shares of them add up."""
 
     loss: float
-    gradient: Weights
+    gradient: TrainableParameters
 
     def merge(self, other: Slope) -> None:
         """Add the share of another minibatch."""
@@ -83,14 +83,14 @@ def draw_minibatches(
     return [Minibatch(places, starts, total) for places, starts in drawn]
 
 
-def slope(weights: Weights, material: Material, minibatch: Minibatch) -> Slope:
+def slope(parameters: TrainableParameters, material: Material, minibatch: Minibatch) -> Slope:
     """Return a minibatch's share of its step's loss, the mean over all origins, and gradient."""
     batch = material.segments.pick(minibatch.places)
     with np.errstate(over="ignore", invalid="ignore"):
         return Slope(
             *rollout_loss(
-                weights,
-                material.frame,
+                parameters,
+                material.structure,
                 batch,
                 minibatch.origins,
                 material.horizon_weights,

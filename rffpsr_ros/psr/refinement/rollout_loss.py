@@ -20,7 +20,12 @@ from rffpsr_ros.psr.filter_step import (
     filter_step_gradient,
     state_part,
 )
-from rffpsr_ros.psr.predictor import Frame, Prediction, Weights, predict_observation
+from rffpsr_ros.psr.predictor import (
+    FixedStructure,
+    Prediction,
+    TrainableParameters,
+    predict_observation,
+)
 from rffpsr_ros.psr.refinement.segments import Origins, Segments
 
 
@@ -42,18 +47,21 @@ class Rollout(NamedTuple):
 
 
 def filter_segments(
-    weights: Weights, frame: Frame, segments: Segments, keep: bool = True
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    segments: Segments,
+    keep: bool = True,
 ) -> tuple[Array, list[StepCache]]:
     """Return the states (L, S, p) before each tick, and every step's cache, if they are kept.
 
     They are for gradients, and take far more memory than the states.
     """
-    state = np.repeat(weights.initial[None], len(segments.observations), axis=0)
+    state = np.repeat(parameters.initial[None], len(segments.observations), axis=0)
     states, caches = [state], []
     for t in range(segments.target.shape[1] - 1):
         joined = khatri_rao(state, segments.action_features[:, t])
         observation = segments.observation_features[:, t]
-        state, cache = filter_step(weights, frame.conditioning, joined, observation)
+        state, cache = filter_step(parameters, structure.conditioning, joined, observation)
         states.append(state)
         if keep:
             caches.append(cache)
@@ -61,8 +69,8 @@ def filter_segments(
 
 
 def roll_out(
-    weights: Weights,
-    frame: Frame,
+    parameters: TrainableParameters,
+    structure: FixedStructure,
     segments: Segments,
     states: Array,
     origins: Origins,
@@ -73,146 +81,167 @@ def roll_out(
 
     The steps are for gradients; they are kept or not.
     """
-    past = frame.past
-    observations, actions = _recorded(frame, segments, origins, horizon)
+    past = structure.past
+    observations, actions = _recorded(structure, segments, origins, horizon)
     state = states[origins.tick, origins.segment]
     steps = []
     for h in range(horizon):
         seen, acted = observations[:, h : h + past], actions[:, h : h + past + 1]
         action = segments.action_features[origins.segment, origins.tick + h]
         joined = khatri_rao(state, action)
-        prediction = predict_observation(weights, frame, joined, seen, acted)
+        prediction = predict_observation(parameters, structure, joined, seen, acted)
         observations[:, past + h] = prediction.value
         raw, cache = None, None
         if h < horizon - 1:
-            features, raw = frame.observation.with_pullback(prediction.value)
-            state, cache = filter_step(weights, frame.conditioning, joined, features)
+            features, raw = structure.observation.with_pullback(prediction.value)
+            state, cache = filter_step(parameters, structure.conditioning, joined, features)
         if keep:
             steps.append(RolloutStep(joined, action, prediction, raw, cache))
     return observations[:, past:], Rollout(observations, steps)
 
 
 def roll_out_stateless(
-    weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    segments: Segments,
+    origins: Origins,
+    horizon: int,
 ) -> Array:
-    """Return what base and direct term predict (B, H, d_o), without a state."""
-    past = frame.past
-    observations, actions = _recorded(frame, segments, origins, horizon)
-    nothing = np.zeros((len(observations), len(weights.prediction)), observations.dtype)
+    """Return what ARX and NARX term predict (B, H, d_o), without a state."""
+    past = structure.past
+    observations, actions = _recorded(structure, segments, origins, horizon)
+    nothing = np.zeros((len(observations), len(parameters.prediction)), observations.dtype)
     for h in range(horizon):
         seen, acted = observations[:, h : h + past], actions[:, h : h + past + 1]
-        predicted = predict_observation(weights, frame, nothing, seen, acted)
+        predicted = predict_observation(parameters, structure, nothing, seen, acted)
         observations[:, past + h] = predicted.value
     return observations[:, past:]
 
 
 def _recorded(
-    frame: Frame, segments: Segments, origins: Origins, horizon: int
+    structure: FixedStructure, segments: Segments, origins: Origins, horizon: int
 ) -> tuple[Array, Array]:
     """Return observations and actions (B, past + H, d) from before the origins to the horizon."""
-    past, rows = frame.past, origins.segment[:, None]
+    past, rows = structure.past, origins.segment[:, None]
     window = origins.tick[:, None] + np.arange(past + horizon)
     observations, actions = segments.observations[rows, window], segments.actions[rows, window]
     unseen = segments.first[origins.segment] & (origins.tick == 0)
-    observations[unseen, :past] = frame.start.observation
-    actions[unseen, :past] = frame.start.action
+    observations[unseen, :past] = structure.start.observation
+    actions[unseen, :past] = structure.start.action
     return observations, actions
 
 
 def roll_out_gradient(
-    weights: Weights, frame: Frame, rollout: Rollout, gradient: Array
-) -> tuple[Weights, Array]:
+    parameters: TrainableParameters, structure: FixedStructure, rollout: Rollout, gradient: Array
+) -> tuple[TrainableParameters, Array]:
     """Return the weights' gradients and those at the origins' states (B, p).
 
     ``gradient`` (B, H, d_o) is the loss's at the predictions.
     """
-    past = frame.past
+    past = structure.past
     at_observations = np.zeros_like(rollout.observations)
     at_observations[:, past:] = gradient
-    total = Weights(*(np.zeros_like(part) for part in weights))
-    at_state = np.zeros((len(gradient), len(weights.initial)), dtype=gradient.dtype)
+    total = TrainableParameters(*(np.zeros_like(part) for part in parameters))
+    at_state = np.zeros((len(gradient), len(parameters.initial)), dtype=gradient.dtype)
     for h in reversed(range(gradient.shape[1])):
         step = rollout.steps[h]
         at_joined = np.zeros_like(step.joined)
         if step.filter is not None and step.observation_raw is not None:
-            through = filter_step_gradient(weights, step.filter, at_state)
+            through = filter_step_gradient(parameters, step.filter, at_state)
             add_step_gradient(total, step.joined, through)
             at_joined += through.joined
-            at_observations[:, past + h] += frame.observation.pullback(
+            at_observations[:, past + h] += structure.observation.pullback(
                 step.observation_raw, through.observation
             )
         at_predicted = at_observations[:, past + h]
-        if frame.bounds is not None:
-            at_predicted *= frame.bounds.strictly_inside(step.prediction.value)
+        if structure.bounds is not None:
+            at_predicted *= structure.bounds.strictly_inside(step.prediction.value)
         total.prediction[...] += step.joined.T @ at_predicted
-        total.base[...] += step.prediction.base.T @ at_predicted
-        total.direct[...] += step.prediction.direct.T @ at_predicted
+        total.arx[...] += step.prediction.arx.T @ at_predicted
+        total.narx[...] += step.prediction.narx.T @ at_predicted
         _add_window_gradient(
-            weights, frame, step.prediction, at_predicted, at_observations[:, h : past + h]
+            parameters, structure, step.prediction, at_predicted, at_observations[:, h : past + h]
         )
-        at_state = state_part(at_joined + at_predicted @ weights.prediction.T, step.action)
+        at_state = state_part(at_joined + at_predicted @ parameters.prediction.T, step.action)
     return total, at_state
 
 
 def _add_window_gradient(
-    weights: Weights, frame: Frame, prediction: Prediction, at_predicted: Array, at_seen: Array
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    prediction: Prediction,
+    at_predicted: Array,
+    at_seen: Array,
 ) -> None:
-    """Add the gradient at the window (B, past, d_o) that base and direct term looked at."""
+    """Add the gradient at the window (B, past, d_o) that ARX and NARX term looked at."""
     past, columns = at_seen.shape[1:]
-    n, m = frame.base_past, frame.direct_past
-    if len(weights.base):
-        at_base = at_predicted @ weights.base[: n * columns].T
+    n, m = structure.arx_past, structure.narx_past
+    if len(parameters.arx):
+        at_base = at_predicted @ parameters.arx[: n * columns].T
         at_seen[:, past - n :] += at_base.reshape(-1, n, columns)
-    if frame.direct is not None:
-        at_features = at_predicted @ weights.direct.T
-        at_window = frame.direct.pullback(prediction.direct_raw, at_features)
+    if structure.narx is not None:
+        at_features = at_predicted @ parameters.narx.T
+        at_window = structure.narx.pullback(prediction.narx_raw, at_features)
         at_seen[:, past - m :] += at_window[:, : m * columns].reshape(-1, m, columns)
 
 
 def filter_gradient(
-    weights: Weights, segments: Segments, caches: list[StepCache], at_states: Array, total: Weights
+    parameters: TrainableParameters,
+    segments: Segments,
+    caches: list[StepCache],
+    at_states: Array,
+    total: TrainableParameters,
 ) -> None:
     """Add to ``total`` the gradient through the filter, given that at its states (L, S, p)."""
     carried = np.zeros_like(at_states[0])
     for t in reversed(range(len(caches))):
-        through = filter_step_gradient(weights, caches[t], at_states[t + 1] + carried)
+        through = filter_step_gradient(parameters, caches[t], at_states[t + 1] + carried)
         add_step_gradient(total, caches[t].joined, through)
         carried = state_part(through.joined, segments.action_features[:, t])
     total.initial[...] += (at_states[0] + carried).sum(0)
 
 
-def add_step_gradient(total: Weights, joined: Array, gradient: StepGradient) -> None:
+def add_step_gradient(total: TrainableParameters, joined: Array, gradient: StepGradient) -> None:
     """Add one filter step's gradients at its two tensors."""
     total.covariance[...] += joined.T @ gradient.covariance
     total.extended[...] += joined.T @ gradient.extended
 
 
 def rollout_errors(
-    weights: Weights, frame: Frame, segments: Segments, origins: Origins, horizon: int
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    segments: Segments,
+    origins: Origins,
+    horizon: int,
 ) -> Array:
     """Return squared errors (B, H, d_o), standardised; NaN where there is no target.
 
     What has no weight in predictions is not computed.
     """
-    if not weights.direct.any():
-        weights, frame = weights._replace(direct=weights.direct[:0]), frame._replace(direct=None)
-    if weights.prediction.any():
-        states, _ = filter_segments(weights, frame, segments, keep=False)
-        predicted, _ = roll_out(weights, frame, segments, states, origins, horizon, keep=False)
+    if not parameters.narx.any():
+        parameters, structure = (
+            parameters._replace(narx=parameters.narx[:0]),
+            structure._replace(narx=None),
+        )
+    if parameters.prediction.any():
+        states, _ = filter_segments(parameters, structure, segments, keep=False)
+        predicted, _ = roll_out(
+            parameters, structure, segments, states, origins, horizon, keep=False
+        )
     else:
-        predicted = roll_out_stateless(weights, frame, segments, origins, horizon)
-    targets, counts = _targets(frame, segments, origins, horizon)
+        predicted = roll_out_stateless(parameters, structure, segments, origins, horizon)
+    targets, counts = _targets(structure, segments, origins, horizon)
     return np.where(counts, (predicted - targets) ** 2, np.nan)
 
 
 def rollout_loss(
-    weights: Weights,
-    frame: Frame,
+    parameters: TrainableParameters,
+    structure: FixedStructure,
     segments: Segments,
     origins: Origins,
     horizon_weights: Array,
     total_origins: int | None = None,
-) -> tuple[float, Weights]:
+) -> tuple[float, TrainableParameters]:
     """Return the weighted mean squared error over origins and horizons, and its gradient.
 
     ``horizon_weights`` (H, d_o) weighs each horizon and observation. Targets past a recording's
@@ -220,22 +249,22 @@ def rollout_loss(
     ``total_origins``, of which these are a part.
     """
     horizon = len(horizon_weights)
-    states, caches = filter_segments(weights, frame, segments)
-    predicted, rollout = roll_out(weights, frame, segments, states, origins, horizon)
-    targets, counts = _targets(frame, segments, origins, horizon)
+    states, caches = filter_segments(parameters, structure, segments)
+    predicted, rollout = roll_out(parameters, structure, segments, states, origins, horizon)
+    targets, counts = _targets(structure, segments, origins, horizon)
     scale = counts * horizon_weights / (total_origins or len(counts))
     scale = scale.astype(predicted.dtype)
     error = predicted - targets
     loss = float((scale * error * error).sum())
-    total, at_origins = roll_out_gradient(weights, frame, rollout, 2 * scale * error)
+    total, at_origins = roll_out_gradient(parameters, structure, rollout, 2 * scale * error)
     at_states = np.zeros_like(states)
     np.add.at(at_states, (origins.tick, origins.segment), at_origins)
-    filter_gradient(weights, segments, caches, at_states, total)
+    filter_gradient(parameters, segments, caches, at_states, total)
     return loss, total
 
 
 def _targets(
-    frame: Frame, segments: Segments, origins: Origins, horizon: int
+    structure: FixedStructure, segments: Segments, origins: Origins, horizon: int
 ) -> tuple[Array, Array]:
     rows, ticks = origins.segment[:, None], origins.tick[:, None] + np.arange(horizon)
-    return segments.observations[rows, frame.past + ticks], segments.target[rows, ticks]
+    return segments.observations[rows, structure.past + ticks], segments.target[rows, ticks]

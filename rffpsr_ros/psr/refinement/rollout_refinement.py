@@ -19,7 +19,7 @@ from rffpsr_ros.numerics.scores import group_errors, robust_score
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, Workers, merged
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.initialisation import InitialPredictor
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
 from rffpsr_ros.psr.refinement.minibatches import (
     Drawing,
@@ -74,7 +74,7 @@ class RefinementOptions:
 class Refined(NamedTuple):
     """Refined weights, their validation score, and how it went."""
 
-    weights: Weights
+    parameters: TrainableParameters
     score: float
     initial_score: float
     iterations: int
@@ -98,11 +98,13 @@ def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
     return settled_origins(segments, horizon, past, stride)
 
 
-def validation_score(weights: Weights, frame: Frame, segments: Segments, horizon: int) -> float:
+def validation_score(
+    parameters: TrainableParameters, structure: FixedStructure, segments: Segments, horizon: int
+) -> float:
     """Return the robust score of the rolled-out errors on validation segments."""
-    starts = judged_origins(segments, horizon, frame.past)
+    starts = judged_origins(segments, horizon, structure.past)
     with np.errstate(over="ignore", invalid="ignore"):
-        squared = rollout_errors(weights, frame, segments, starts, horizon)
+        squared = rollout_errors(parameters, structure, segments, starts, horizon)
         return robust_score(group_errors(squared.astype(float), starts.segment))
 
 
@@ -125,27 +127,29 @@ def refine_rollout(
     the training segments travel to them once. A single minibatch stays in this process.
     """
     reference = reference or starts[0]
-    frame = reference.frame.astype(np.float32)
+    structure = reference.structure.astype(np.float32)
     train, validation = train.astype(np.float32), validation.astype(np.float32)
-    weighing = loss_weights(frame, reference.weights.astype(np.float32), train, options.horizon)
+    weighing = loss_weights(
+        structure, reference.parameters.astype(np.float32), train, options.horizon
+    )
     drawing = Drawing(
         options.batch, options.minibatches, options.horizon, options.stride, weighing.age
     )
     if drawing.minibatches(len(train.observations)) == 1:
         workers = THIS_PROCESS
-    holders = workers.holding(Material(frame, train, weighing.horizon))
-    task = Task(frame, train, validation, Coordinates(reference), options, drawing, holders)
-    scores = [task.score(start.weights) for start in starts]
+    holders = workers.holding(Material(structure, train, weighing.horizon))
+    task = Task(structure, train, validation, Coordinates(reference), options, drawing, holders)
+    scores = [task.score(start.parameters) for start in starts]
     lowest = int(np.argmin(scores))
-    best = Refined(starts[lowest].weights, scores[lowest], scores[lowest], 0, 0.0)
+    best = Refined(starts[lowest].parameters, scores[lowest], scores[lowest], 0, 0.0)
     scales = step_scales(
-        task.coordinates.inward(starts[0].weights), options.output_step * weighing.residual
+        task.coordinates.inward(starts[0].parameters), options.output_step * weighing.residual
     )
     rate = options.learning_rate
     for attempt in range(options.tries):
         start = starts[min(attempt, len(starts) - 1)]
         adam = Adam(scales)
-        best = _descend(task, start.weights, adam, rate, generator, best, progress)
+        best = _descend(task, start.parameters, adam, rate, generator, best, progress)
         if best.iterations:
             break
         rate /= 2
@@ -155,7 +159,7 @@ def refine_rollout(
 class Task(NamedTuple):
     """What stays the same in every try, in single precision."""
 
-    frame: Frame
+    structure: FixedStructure
     train: Segments
     validation: Segments
     coordinates: Coordinates
@@ -163,25 +167,25 @@ class Task(NamedTuple):
     drawing: Drawing
     holders: Holders[Material]
 
-    def score(self, weights: Weights) -> float:
+    def score(self, parameters: TrainableParameters) -> float:
         """Return the validation score."""
-        single = weights.astype(np.float32)
-        return validation_score(single, self.frame, self.validation, self.options.horizon)
+        single = parameters.astype(np.float32)
+        return validation_score(single, self.structure, self.validation, self.options.horizon)
 
     def gradient(
         self, point: list[Array], generator: np.random.Generator
     ) -> tuple[float, list[Array]]:
         """Return loss and gradient on minibatches of segments, from random sets of origins."""
         drawn = draw_minibatches(self.train, self.drawing, generator)
-        weights = self.coordinates.outward(point).astype(np.float32)
+        parameters = self.coordinates.outward(point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            total = merged(self.holders.map(partial(slope, weights), drawn))
+            total = merged(self.holders.map(partial(slope, parameters), drawn))
             return total.loss, self.coordinates.gradient(total.gradient)
 
 
 def _descend(
     task: Task,
-    start: Weights,
+    start: TrainableParameters,
     adam: Adam,
     rate: float,
     generator: np.random.Generator,
@@ -202,10 +206,10 @@ def _descend(
         average = _towards(point, average, min(AVERAGING, iteration / (iteration + 10)))
         if iteration % options.check_every and iteration < options.iterations:
             continue
-        weights = task.coordinates.outward(average)
-        score = task.score(weights)
+        parameters = task.coordinates.outward(average)
+        score = task.score(parameters)
         if score < best.score:
-            best = Refined(weights, score, best.initial_score, iteration, rate)
+            best = Refined(parameters, score, best.initial_score, iteration, rate)
         if progress is not None:
             error = float(np.sqrt(best.score / task.validation.target.shape[2]))
             progress("refinement", iteration / options.iterations, error)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.predictor import Frame
+from rffpsr_ros.psr.predictor import FixedStructure
 
 
 class Segments(NamedTuple):
@@ -50,7 +50,7 @@ class Origins(NamedTuple):
 def cut_segments(
     runs: Sequence[Run],
     observed: Sequence[Array],
-    frame: Frame,
+    structure: FixedStructure,
     length: int,
     burn_in: int,
     shortest: int = 0,
@@ -70,7 +70,7 @@ def cut_segments(
         for index, run in enumerate(runs)
         for start in range(0, max(1, len(run.actions) - burn_in), length - burn_in)
     ]
-    past, columns = frame.past, runs[0].observations.shape[1]
+    past, columns = structure.past, runs[0].observations.shape[1]
     observations = np.zeros((len(pieces), past + length, columns), dtype)
     actions = np.zeros((len(pieces), past + length, runs[0].actions.shape[1]), dtype)
     target = np.zeros((len(pieces), length, columns), bool)
@@ -87,8 +87,8 @@ def cut_segments(
         observations,
         actions,
         target,
-        frame.observation(observations[:, past:]),
-        frame.action(actions[:, past:]),
+        structure.observation(observations[:, past:]),
+        structure.action(actions[:, past:]),
         np.array([start == 0 for _, start in pieces]),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.initialisation import InitialPredictor
-from rffpsr_ros.psr.predictor import Weights
+from rffpsr_ros.psr.predictor import TrainableParameters
 
 LEAST_SCALE = 1e-3
 """No step's unit of a state tensor is smaller."""
@@ -16,35 +16,33 @@ LEAST_RESIDUAL = 1e-5
 
 
 class Coordinates:
-    """Weights seen in the coordinates in which base and direct term are whitened."""
+    """Weights seen in the coordinates in which ARX and NARX term are whitened."""
 
     def __init__(self, predictor: InitialPredictor) -> None:
         """Take the coordinates from the predictor."""
-        self._base = predictor.base_coordinates
-        self._direct = predictor.direct_coordinates
-        self._base_inverse = np.linalg.pinv(self._base)
-        self._direct_inverse = np.linalg.pinv(self._direct)
+        self._arx = predictor.base_coordinates
+        self._narx = predictor.direct_coordinates
+        self._base_inverse = np.linalg.pinv(self._arx)
+        self._direct_inverse = np.linalg.pinv(self._narx)
 
-    def inward(self, weights: Weights) -> list[Array]:
+    def inward(self, parameters: TrainableParameters) -> list[Array]:
         """Return the arrays that the optimiser moves."""
         return list(
-            weights._replace(
-                base=self._base_inverse @ weights.base,
-                direct=self._direct_inverse @ weights.direct,
+            parameters._replace(
+                arx=self._base_inverse @ parameters.arx,
+                narx=self._direct_inverse @ parameters.narx,
             )
         )
 
-    def outward(self, point: list[Array]) -> Weights:
+    def outward(self, point: list[Array]) -> TrainableParameters:
         """Return the weights at a point."""
-        inner = Weights(*point)
-        return inner._replace(base=self._base @ inner.base, direct=self._direct @ inner.direct)
+        inner = TrainableParameters(*point)
+        return inner._replace(arx=self._arx @ inner.arx, narx=self._narx @ inner.narx)
 
-    def gradient(self, gradient: Weights) -> list[Array]:
+    def gradient(self, gradient: TrainableParameters) -> list[Array]:
         """Return the gradient at the point, given that at the weights."""
-        wide = Weights(*(part.astype(np.float64) for part in gradient))
-        return list(
-            wide._replace(base=self._base.T @ wide.base, direct=self._direct.T @ wide.direct)
-        )
+        wide = TrainableParameters(*(part.astype(np.float64) for part in gradient))
+        return list(wide._replace(arx=self._arx.T @ wide.arx, narx=self._narx.T @ wide.narx))
 
 
 def step_scales(point: list[Array], unit: Array) -> list[Array]:
@@ -55,7 +53,7 @@ def step_scales(point: list[Array], unit: Array) -> list[Array]:
     that is nearly its own last value, may be a thousand times that. State tensors move in units
     of their own size.
     """
-    weights = Weights(*point)
-    sizes = [max(float(np.sqrt(np.mean(part**2))), LEAST_SCALE) for part in weights[:3]]
+    parameters = TrainableParameters(*point)
+    sizes = [max(float(np.sqrt(np.mean(part**2))), LEAST_SCALE) for part in parameters[:3]]
     outputs = np.maximum(unit, LEAST_RESIDUAL)[None]
     return [*(np.array(size) for size in sizes), *([outputs] * 3)]

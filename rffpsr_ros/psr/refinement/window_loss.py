@@ -10,7 +10,7 @@ from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.fourier_features import Features
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import filter_gradient, filter_segments
 from rffpsr_ros.psr.refinement.segments import Segments
 
@@ -24,13 +24,13 @@ class WindowTargets(NamedTuple):
 
 
 def window_targets(
-    segments: Segments, frame: Frame, future_action: Features, future: int
+    segments: Segments, structure: FixedStructure, future_action: Features, future: int
 ) -> WindowTargets:
     """Cut the futures of every tick; those that leave the recording are marked incomplete."""
     ticks = segments.target.shape[1]
     index = np.minimum(np.arange(ticks)[:, None] + np.arange(future), ticks - 1)
-    actions = segments.actions[:, frame.past :][:, index].swapaxes(0, 1)
-    observations = segments.observations[:, frame.past :][:, index].swapaxes(0, 1)
+    actions = segments.actions[:, structure.past :][:, index].swapaxes(0, 1)
+    observations = segments.observations[:, structure.past :][:, index].swapaxes(0, 1)
     whole = np.arange(ticks)[:, None] + future <= ticks
     seen = np.asarray(segments.target.all(axis=2))
     complete = seen[:, index].all(axis=2).T & whole
@@ -41,14 +41,18 @@ def window_targets(
 
 
 def window_loss(
-    weights: Weights, head: Array, frame: Frame, segments: Segments, targets: WindowTargets
-) -> tuple[float, Weights, Array]:
+    parameters: TrainableParameters,
+    head: Array,
+    structure: FixedStructure,
+    segments: Segments,
+    targets: WindowTargets,
+) -> tuple[float, TrainableParameters, Array]:
     """Return the mean squared window error, and its gradients at weights and head.
 
     The forecast of o_{t:t+k-1} is ``head``^T (q_t x psi^a_t), head (p r_psi_a, k d_o). The error
     is summed over the window and averaged over ticks (paper, "Model refinement").
     """
-    states, caches = filter_segments(weights, frame, segments)
+    states, caches = filter_segments(parameters, structure, segments)
     shape = states.shape
     chosen = targets.complete.ravel()
     flat = states.reshape(-1, shape[-1])[chosen]
@@ -60,16 +64,20 @@ def window_loss(
     at_joined = (at_error @ head.T).reshape(len(flat), shape[-1], -1)
     at_states = np.zeros_like(states)
     at_states.reshape(-1, shape[-1])[chosen] = (at_joined @ actions[:, :, None])[:, :, 0]
-    total = Weights(*(np.zeros_like(part) for part in weights))
-    filter_gradient(weights, segments, caches, at_states, total)
+    total = TrainableParameters(*(np.zeros_like(part) for part in parameters))
+    filter_gradient(parameters, segments, caches, at_states, total)
     return float((error * error).sum() / count), total, joined.T @ at_error
 
 
 def fit_head(
-    weights: Weights, frame: Frame, segments: Segments, targets: WindowTargets, ridge: float
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    segments: Segments,
+    targets: WindowTargets,
+    ridge: float,
 ) -> Array:
     """Return the k-step head by ridge regression on filtered states."""
-    states, _ = filter_segments(weights, frame, segments, keep=False)
+    states, _ = filter_segments(parameters, structure, segments, keep=False)
     chosen = targets.complete.ravel()
     actions = targets.actions.reshape(len(chosen), -1)[chosen]
     outputs = targets.observations.reshape(len(chosen), -1)[chosen]

@@ -14,7 +14,7 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.progress import Progress
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.segments import Segments
 from rffpsr_ros.psr.refinement.window_loss import WindowTargets, window_loss
 from rffpsr_ros.psr.system_map import Contraction
@@ -76,23 +76,23 @@ class WindowRecordings(NamedTuple):
 class Problem(NamedTuple):
     """What stays the same during refinement."""
 
-    weights: Weights
+    parameters: TrainableParameters
     contraction: Contraction
-    frame: Frame
+    structure: FixedStructure
     train: WindowRecordings
     validation: WindowRecordings
     options: WindowRefinementOptions
 
-    def weights_at(self, point: Point) -> Weights:
+    def weights_at(self, point: Point) -> TrainableParameters:
         """Return the weights with the point's maps contracted into them."""
         covariance, extended = self.contraction.tensors(point.extended, point.immediate)
-        return self.weights._replace(covariance=covariance, extended=extended)
+        return self.parameters._replace(covariance=covariance, extended=extended)
 
     def validation_error(self, point: Point) -> float:
         """Return the validation recordings' window error; infinite where the filter blew up."""
         with np.errstate(over="ignore", invalid="ignore"):
-            weights = self.weights_at(point)
-            loss, _, _ = window_loss(weights, point.head, self.frame, *self.validation)
+            parameters = self.weights_at(point)
+            loss, _, _ = window_loss(parameters, point.head, self.structure, *self.validation)
         return loss if np.isfinite(loss) else float("inf")
 
     def one_round(self, point: Point, step: float) -> Point:
@@ -100,7 +100,7 @@ class Problem(NamedTuple):
         for index in range(len(self.train.segments.observations)):
             recording = self.train.one(index)
             _, at_weights, at_head = window_loss(
-                self.weights_at(point), point.head, self.frame, *recording
+                self.weights_at(point), point.head, self.structure, *recording
             )
             at_maps = self.contraction.adjoint(at_weights.covariance, at_weights.extended)
             point = _descend(point, Point(*at_maps, at_head), step, self.options, recording)

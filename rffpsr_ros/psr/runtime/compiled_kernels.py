@@ -32,13 +32,13 @@ Fourier = tuple[Array, Array]
 class Predictor(NamedTuple):
     """A predictor as loops want it; ticks are rows (action, observation)."""
 
-    direct: Fourier  # of the last `direct_past` ticks and an action, to expected observations
+    narx: Fourier  # of the last `narx_past` ticks and an action, to expected observations
     observation: Fourier
     action: Fourier
     read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
     # after them, where they stand in for what is missing, expected features (r_a p, r_o)
     commanded: Array  # (p, columns of `read`): what the features of `command` make of it
-    base: Array  # (d_o, b), of the last b values of a row that ends with an action
+    arx: Array  # (d_o, b), of the last b values of a row that ends with an action
     scaling: Array  # (2, d): mean and deviation of raw values
     limits: Array  # (2, d): of what features represent
     held: Array  # (2, d_o): between what expected observations are held
@@ -228,11 +228,11 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
 @in_place
 def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
     """Write expected observations (d_o,): what a row's last values up to ``stop`` tell, and u."""
-    window = row[stop - own.base.shape[1] : stop]
+    window = row[stop - own.arx.shape[1] : stop]
     for o in range(len(out)):
         total, low, high = own.constant[o] + read[o] + direct[o], own.held[0, o], own.held[1, o]
         for i in range(len(window)):
-            total += window[i] * own.base[o, i]
+            total += window[i] * own.arx[o, i]
         out[o] = low if total < low else high if total > high else total
 
 
@@ -247,7 +247,7 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     """
     predictor = unpacked(packed)
     before, columns = past.shape
-    observed, states = len(predictor.base), len(belief)
+    observed, states = len(predictor.arx), len(belief)
     next_belief, ticks = after[:states], after[states:]
     older, newest = ticks[: (before - 1) * columns], ticks[(before - 1) * columns :]
     older[:] = past[1:].reshape(-1)
@@ -264,7 +264,7 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     direct = np.empty((1, observed), np.float32)
     features = np.empty((1, len(predictor.observation[1])), np.float32)
     read = np.empty((1, predictor.read.shape[1]), np.float32)
-    evaluate(rows, stop, predictor.direct, limits, direct)
+    evaluate(rows, stop, predictor.narx, limits, direct)
     read_off(rows, stop, belief.reshape(1, -1), predictor, read)
     expected = np.empty(observed)
     expect(read[0], direct[0], ticks, stop, predictor, expected)
@@ -322,7 +322,7 @@ def _roll_out_together(
             evaluate(rows, start, predictor.observation, limits, features)
             for n in range(count):
                 condition(read[n], observed, features[n], predictor.bounds, belief[n])
-        evaluate(rows, stop, predictor.direct, limits, direct)
+        evaluate(rows, stop, predictor.narx, limits, direct)
         read_off(rows, stop, belief, predictor, read)
         for n in range(count):
             expected = rows[n, stop : stop + observed]

@@ -10,9 +10,9 @@ import numpy as np
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import symmetric_half
 from rffpsr_ros.psr.fourier_features import FeatureMap, Features
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.runtime.compiled_kernels import roll_out, tick
-from rffpsr_ros.psr.runtime.tick_layout import Layout, base_of_rows, layout_of
+from rffpsr_ros.psr.runtime.tick_layout import Layout, arx_of_rows, layout_of
 
 
 class CompiledStep:
@@ -40,25 +40,25 @@ class CompiledStep:
 
     def __init__(
         self,
-        weights: Weights,
-        frame: Frame,
+        parameters: TrainableParameters,
+        structure: FixedStructure,
         mean: Array,
         deviation: Array,
         innovation_weights: Array,
         usual: tuple[float, float],
         expected: Array | None,
     ) -> None:
-        self._given = (weights, frame, mean, deviation, innovation_weights, usual, expected)
-        layout = layout_of(weights, frame)
+        self._given = (parameters, structure, mean, deviation, innovation_weights, usual, expected)
+        layout = layout_of(parameters, structure)
         self._packed = packed(*self._given)
         self._observed = layout.observed
-        states = len(weights.initial)
+        states = len(parameters.initial)
         self._belief, self._past = slice(states), slice(states, None)
         self._action = slice(-layout.columns, -layout.observed)
         self._observation = slice(-layout.observed, None)
 
         # Compiled now, or read from where it was kept: not when the first message has come.
-        start, past = np.zeros(states), np.zeros((max(frame.past, 1) + 1, layout.columns))
+        start, past = np.zeros(states), np.zeros((max(structure.past, 1) + 1, layout.columns))
         self.tick(start, past, past[0, : layout.acted], past[0, layout.acted :])
         self.roll_out(start, past, np.zeros((1, layout.acted)))
 
@@ -98,17 +98,17 @@ class CompiledStep:
         return forecasts
 
 
-def compilable(weights: Weights, frame: Frame) -> bool:
+def compilable(parameters: TrainableParameters, structure: FixedStructure) -> bool:
     """Tell whether there is a compiled step for a predictor."""
-    maps = (frame.observation, frame.action, *filter(None, [frame.direct]))
-    half = len(symmetric_half(frame.observation.size)[0])
+    maps = (structure.observation, structure.action, *filter(None, [structure.narx]))
+    half = len(symmetric_half(structure.observation.size)[0])
     fourier = all(isinstance(features, FeatureMap) for features in maps)
-    return fourier and weights.covariance.shape[1] == half
+    return fourier and parameters.covariance.shape[1] == half
 
 
 def packed(
-    weights: Weights,
-    frame: Frame,
+    parameters: TrainableParameters,
+    structure: FixedStructure,
     mean: Array,
     deviation: Array,
     innovation_weights: Array,
@@ -120,21 +120,25 @@ def packed(
     First stand start and shape of every part, in the order of `Predictor`, then the parts: those in
     double precision, and those in single precision, whose places count such numbers.
     """
-    layout = layout_of(weights, frame)
-    maps = _direct(weights, frame, layout), _waves(frame.observation), _waves(frame.action)
-    base, constant = base_of_rows(weights, layout)
+    layout = layout_of(parameters, structure)
+    maps = (
+        _narx(parameters, structure, layout),
+        _waves(structure.observation),
+        _waves(structure.action),
+    )
+    base, constant = arx_of_rows(parameters, layout)
     limits = np.full((2, layout.columns), np.inf)
     limits[0] *= -1
-    if frame.limits is not None:
-        low, high = frame.limits[::2], frame.limits[1::2]
+    if structure.limits is not None:
+        low, high = structure.limits[::2], structure.limits[1::2]
         limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
-    read = np.hstack([weights.prediction, weights.extended, weights.covariance])
+    read = np.hstack([parameters.prediction, parameters.extended, parameters.covariance])
     if expected is not None:
         read = np.hstack([read, expected])
-    states, width = len(weights.initial), read.shape[1]
+    states, width = len(parameters.initial), read.shape[1]
     by_action = read.reshape(states, -1, width).swapaxes(0, 1).reshape(-1, width)
-    bounds = frame.conditioning.regularisation, frame.conditioning.cap, *usual
-    held = frame.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
+    bounds = structure.conditioning.regularisation, structure.conditioning.cap, *usual
+    held = structure.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
     no_command = np.full(layout.acted, np.nan)
     rows = constant, innovation_weights, np.array(bounds), no_command
     return _in_one_array(
@@ -159,14 +163,16 @@ def _in_one_array(singles: Sequence[Array], doubles: Sequence[Array]) -> Array:
     return np.concatenate([places, *map(np.ravel, doubles), small.view(np.float64)])
 
 
-def _direct(weights: Weights, frame: Frame, layout: Layout) -> tuple[Array, Array]:
-    """Return the direct term as a map of rows of ticks to expected observations."""
-    if frame.direct is None:
+def _narx(
+    parameters: TrainableParameters, structure: FixedStructure, layout: Layout
+) -> tuple[Array, Array]:
+    """Return the NARX term as a map of rows of ticks to expected observations."""
+    if structure.narx is None:
         return np.empty((0, 0)), np.empty((layout.observed, 0))
-    frequencies, output = _waves(frame.direct)
+    frequencies, output = _waves(structure.narx)
     ordered = np.empty_like(frequencies)
-    ordered[layout.window(layout.direct_past)] = frequencies
-    return ordered, weights.direct.T @ output
+    ordered[layout.window(layout.narx_past)] = frequencies
+    return ordered, parameters.narx.T @ output
 
 
 def _waves(features: Features) -> tuple[Array, Array]:

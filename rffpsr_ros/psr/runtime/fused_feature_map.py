@@ -47,7 +47,7 @@ class SeparateMaps(NamedTuple):
         return np.asarray(np.concatenate(outputs, axis=-1) + self.constant)
 
 
-class WideMap(NamedTuple):
+class FusedFeatureMap(NamedTuple):
     """Outputs (..., r) of rows (..., i), linear in cosines, sines and a constant.
 
     Computes in the precision of its arrays, but for the constant, which is in double precision.
@@ -73,7 +73,7 @@ def side_by_side(
 ) -> RowMap:
     """Return one map of rows of ``size`` values; ``constant`` (r_1,) is added to the first term.
 
-    Random Fourier features become a `WideMap` that computes in ``dtype``; with any others the
+    Random Fourier features become a `FusedFeatureMap` that computes in ``dtype``; with others the
     terms are evaluated one by one.
     """
     width = sum(term.size for term in terms)
@@ -95,4 +95,4 @@ def side_by_side(
         output[row : row + here, columns] = scaled[:here]
         output[count + row : count + row + here, columns] = scaled[here:]
         row, column = row + here, columns.stop
-    return WideMap(frequencies.astype(dtype), output.astype(dtype, order="F"), offset)
+    return FusedFeatureMap(frequencies.astype(dtype), output.astype(dtype, order="F"), offset)

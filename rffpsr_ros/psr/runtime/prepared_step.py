@@ -1,7 +1,7 @@
 """The predictor and the filter's step, prepared for running live: a tick is a dozen array calls.
 
 What `predictor.py` and `filtering.py` say, with everything that does not change multiplied out
-once: the three feature maps are one, the direct term's weights are in it, and one product with
+once: the three feature maps are one, the NARX term's weights are in it, and one product with
 u = q x phi^a reads prediction, next state and covariance. All functions take one state, or N side
 by side along a leading axis.
 """
@@ -17,7 +17,7 @@ from scipy.linalg import get_lapack_funcs
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao, unpack, unpack_symmetric
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.runtime.tick_layout import layout_of, tick_maps
 
 POSITIVE_SOLVE: Any = get_lapack_funcs("posv")
@@ -65,18 +65,18 @@ class PreparedStep:
 
     def __init__(
         self,
-        weights: Weights,
-        frame: Frame,
+        parameters: TrainableParameters,
+        structure: FixedStructure,
         expected: Array | None,
         dtype: type[np.floating] = np.float64,
     ) -> None:
-        self._given = (weights, frame, expected, dtype)
+        self._given = (parameters, structure, expected, dtype)
         self.dtype = dtype
-        self.layout = layout_of(weights, frame)
-        self.past = max(frame.past, 1) + 1
-        self._maps = tick_maps(weights, frame, self.layout, dtype)
-        observed, size = self.layout.observed, frame.observation.size
-        extended = observed + len(weights.initial) * size
+        self.layout = layout_of(parameters, structure)
+        self.past = max(structure.past, 1) + 1
+        self._maps = tick_maps(parameters, structure, self.layout, dtype)
+        observed, size = self.layout.observed, structure.observation.size
+        extended = observed + len(parameters.initial) * size
         self._at_expected, self._at_seen = np.s_[..., :observed], np.s_[..., -observed:]
         self._at_observation = np.s_[..., observed : observed + size]
         self._at_action = np.s_[..., observed + size :]
@@ -86,28 +86,28 @@ class PreparedStep:
         )
         self._limits = np.full((2, self.layout.columns), np.inf)
         self._limits[0] *= -1
-        if (limits := frame.limits) is not None:
+        if (limits := structure.limits) is not None:
             self._limits[0] = np.concatenate([limits.action_low, limits.observation_low])
             self._limits[1] = np.concatenate([limits.action_high, limits.observation_high])
         # Ready for the row in which a tick is looked at with the ones before it.
         self._low, self._high = np.tile(self._limits, self.layout.reach + 1)
         self._recent = np.s_[..., -len(self._low) :]
         self._newest = np.s_[..., -self.layout.columns :]
-        self._window = np.s_[..., -len(self._maps.base) - observed : -observed]
-        self._bounds = frame.bounds
+        self._window = np.s_[..., -len(self._maps.arx) - observed : -observed]
+        self._bounds = structure.bounds
         self._expected = expected
-        covariance = weights.covariance
+        covariance = parameters.covariance
         symmetric = covariance.shape[1] < size * size
         self._symmetric, self._packed = symmetric, symmetric and size > UNPACKED
         if symmetric and not self._packed:
             covariance = unpack(covariance, size).reshape(len(covariance), -1)
-        self._read = np.hstack([weights.prediction, weights.extended, covariance])
-        states = len(weights.initial)
+        self._read = np.hstack([parameters.prediction, parameters.extended, covariance])
+        states = len(parameters.initial)
         self._by_action = np.ascontiguousarray(
             self._read.reshape(states, -1, self._read.shape[1]).swapaxes(0, 1)
         ).reshape(-1, states * self._read.shape[1])
-        self._ridge = frame.conditioning.regularisation * np.eye(size)
-        self._cap = frame.conditioning.cap
+        self._ridge = structure.conditioning.regularisation * np.eye(size)
+        self._cap = structure.conditioning.cap
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies and other processes prepare their own."""
@@ -156,7 +156,7 @@ class PreparedStep:
         columns, observed = layout.columns, layout.observed
         span = layout.reach * columns + layout.acted
         ahead = span - columns
-        low, high, based = *self._limits[:, layout.acted :], len(self._maps.base)
+        low, high, based = *self._limits[:, layout.acted :], len(self._maps.arx)
         features = self._maps.predicted(narrow[..., :span])
         for h in range(horizon):
             read = reader(h, belief)
@@ -164,7 +164,7 @@ class PreparedStep:
             expected = self._expect(read, features, rows[..., stop - based : stop])
             rows[..., stop : stop + observed] = expected
             if h < horizon - 1 or go_on:
-                # phi^o of this tick, and the direct term of the next one.
+                # phi^o of this tick, and the NARX term of the next one.
                 start = (h + 1) * columns
                 newest = narrow[..., start + ahead : start + ahead + observed]
                 np.minimum(np.maximum(expected, low), high, out=newest)
@@ -193,7 +193,7 @@ class PreparedStep:
 
     def _expect(self, read: Array, features: Array, window: Array) -> Array:
         """Return the expected observations (d_o,), given the values that the base looks at."""
-        expected: Array = window.dot(self._maps.base)
+        expected: Array = window.dot(self._maps.arx)
         expected += read[self._at_expected]
         expected += features[self._at_expected]
         return expected if self._bounds is None else self._bounds(expected)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.fourier_features import FeatureMap, Features
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.runtime.fused_feature_map import RowMap, Term, side_by_side
 
 
@@ -17,8 +17,8 @@ class Layout(NamedTuple):
 
     observed: int  # d_o
     acted: int  # d_a
-    base_past: int  # n
-    direct_past: int  # m
+    arx_past: int  # n
+    narx_past: int  # m
 
     @property
     def columns(self) -> int:
@@ -28,7 +28,7 @@ class Layout(NamedTuple):
     @property
     def reach(self) -> int:
         """Return how many whole ticks before the one at hand features look at."""
-        return max(self.direct_past, 1)
+        return max(self.narx_past, 1)
 
     def window(self, past: int) -> Array:
         """Return where [last n o, last n a, a_t] stand among n ticks and an action."""
@@ -40,42 +40,47 @@ class Layout(NamedTuple):
 class TickMaps(NamedTuple):
     """What is read off rows of ticks.
 
-    The direct term's outputs are already expected observations, with the base's constant in them.
+    The NARX term's outputs are already expected observations, with the base's constant in them.
     """
 
-    base: Array  # (n d + d_a, d_o), of n ticks and an action; no rows: no base
-    recorded: RowMap  # [direct term | phi^o | phi^a] of a tick and the `reach` ticks before it
-    predicted: RowMap  # [direct term of a tick | phi^o of the one before], o_t not in the row
+    arx: Array  # (n d + d_a, d_o), of n ticks and an action; no rows: no base
+    recorded: RowMap  # [NARX term | phi^o | phi^a] of a tick and the `reach` ticks before it
+    predicted: RowMap  # [NARX term of a tick | phi^o of the one before], o_t not in the row
     action: RowMap  # phi^a of an action
 
 
-def layout_of(weights: Weights, frame: Frame) -> Layout:
+def layout_of(parameters: TrainableParameters, structure: FixedStructure) -> Layout:
     """Return the layout that a predictor needs."""
     return Layout(
-        len(frame.start.observation),
-        len(frame.start.action),
-        frame.base_past if len(weights.base) else 0,
-        0 if frame.direct is None else frame.direct_past,
+        len(structure.start.observation),
+        len(structure.start.action),
+        structure.arx_past if len(parameters.arx) else 0,
+        0 if structure.narx is None else structure.narx_past,
     )
 
 
-def base_of_rows(weights: Weights, layout: Layout) -> tuple[Array, Array]:
+def arx_of_rows(parameters: TrainableParameters, layout: Layout) -> tuple[Array, Array]:
     """Return the base (n d + d_a, d_o) of n ticks and an action, and its constant (d_o,)."""
-    if not len(weights.base):
+    if not len(parameters.arx):
         return np.zeros((0, layout.observed)), np.zeros(layout.observed)
-    base = np.empty((len(weights.base) - 1, layout.observed))
-    base[layout.window(layout.base_past)] = weights.base[:-1]
-    return base, weights.base[-1]
+    base = np.empty((len(parameters.arx) - 1, layout.observed))
+    base[layout.window(layout.arx_past)] = parameters.arx[:-1]
+    return base, parameters.arx[-1]
 
 
-def tick_maps(weights: Weights, frame: Frame, layout: Layout, dtype: type[np.floating]) -> TickMaps:
+def tick_maps(
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    layout: Layout,
+    dtype: type[np.floating],
+) -> TickMaps:
     """Return the maps, computing in ``dtype``; the base stays in double precision."""
-    base, constant = base_of_rows(weights, layout)
+    base, constant = arx_of_rows(parameters, layout)
     nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
     direct = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
-    if frame.direct is not None:
-        start = (layout.reach - layout.direct_past) * layout.columns
-        direct = Term(frame.direct, weights.direct, start + layout.window(layout.direct_past))
+    if structure.narx is not None:
+        start = (layout.reach - layout.narx_past) * layout.columns
+        direct = Term(structure.narx, parameters.narx, start + layout.window(layout.narx_past))
     tick = layout.reach * layout.columns
     size = tick + layout.columns
     return TickMaps(
@@ -83,20 +88,20 @@ def tick_maps(weights: Weights, frame: Frame, layout: Layout, dtype: type[np.flo
         side_by_side(
             [
                 direct,
-                _plain(frame.observation, tick + layout.acted, layout.observed),
-                _plain(frame.action, tick, layout.acted),
+                _plain(structure.observation, tick + layout.acted, layout.observed),
+                _plain(structure.action, tick, layout.acted),
             ],
             size,
             constant,
             dtype,
         ),
         side_by_side(
-            [direct, _plain(frame.observation, tick - layout.observed, layout.observed)],
+            [direct, _plain(structure.observation, tick - layout.observed, layout.observed)],
             size - layout.observed,
             constant,
             dtype,
         ),
-        side_by_side([_plain(frame.action, 0, layout.acted)], layout.acted, np.zeros(0), dtype),
+        side_by_side([_plain(structure.action, 0, layout.acted)], layout.acted, np.zeros(0), dtype),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.datasets import silverbox, synth
 from rffpsr_ros.data.scaling import fit_scaling, standardise
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation.horizon_error import free_run_rmse, horizon_errors, observation_range
+from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range, simulation_rmse
 from rffpsr_ros.models.arx.learner import RIDGES, LinearARX
 from rffpsr_ros.models.arx.model import LinearARXState
 from rffpsr_ros.models.arx.regression import Shape, Sums
@@ -211,5 +211,5 @@ def test_silverbox_gives_the_published_free_run() -> None:
     # Champneys et al. 2024, linear ARX: 6.95, 14.2 and 6.59 mV.
     data = silverbox()
     model = LinearARX(past=10, future=10, ridge=1e-8).fit(data.train)
-    free_run = [free_run_rmse(model, run, start=50)[0] for run in data.test]
+    free_run = [simulation_rmse(model, run, start=50)[0] for run in data.test]
     np.testing.assert_allclose(free_run, [6.95, 14.2, 6.59], rtol=0.03)

@@ -1,4 +1,4 @@
-"""A mixture keeps the contract of every model, and what `RFFPSR` makes of folds is one."""
+"""An ensemble keeps the contract of every model, and what `RFFPSR` makes of folds is one."""
 
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
-from rffpsr_ros.models.ensemble.model import MixtureModel, MixtureState, Trust
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleState, OutputLimits
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.storage import load_model
 from rffpsr_ros.recipe.blend import Candidate, members_taking_part
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-QUICK = {"features": 20, "iterations": 20, "direct_features": 10, "past": 8, "base_past": 8}
+QUICK = {"features": 20, "iterations": 20, "narx_features": 10, "past": 8, "arx_past": 8}
 
 
 def pendulum_runs(count: int, ticks: int, seed: int) -> list[Trajectory]:
@@ -35,9 +35,9 @@ def pendulum_runs(count: int, ticks: int, seed: int) -> list[Trajectory]:
 
 
 @pytest.fixture(scope="module")
-def learned() -> MixtureModel:
+def learned() -> EnsembleModel:
     model = RFFPSR(**QUICK).fit(pendulum_runs(9, 80, 0))
-    assert isinstance(model, MixtureModel)
+    assert isinstance(model, EnsembleModel)
     return model
 
 
@@ -46,7 +46,7 @@ def run() -> Trajectory:
     return pendulum_runs(1, 100, 9)[0]
 
 
-def followed(model: MixtureModel, run: Trajectory, ticks: int) -> MixtureState:
+def followed(model: EnsembleModel, run: Trajectory, ticks: int) -> EnsembleState:
     state = model.initial_state()
     for t in range(ticks):
         state = model.update(state, run.actions[t], run.observations[t])
@@ -60,7 +60,7 @@ def test_forecasts_are_the_weighted_sum_of_the_members(run: Trajectory) -> None:
         LastObservation().fit(train),
     ]
     weights = np.array([[[0.9, 0.1]], [[0.4, 0.6]]])
-    model = MixtureModel(members[0].signature, TrainingRecord(), members, weights)
+    model = EnsembleModel(members[0].signature, TrainingRecord(), members, weights)
     state = followed(model, run, 20)
     alone = [m.predict(s, run.actions[20:24])[:, 0] for m, s in zip(members, state[0], strict=True)]
     share = np.array([0.9, 0.4, 0.4, 0.4])  # the last known weights hold on
@@ -69,7 +69,7 @@ def test_forecasts_are_the_weighted_sum_of_the_members(run: Trajectory) -> None:
 
 
 def test_a_batch_is_its_members_and_later_actions_are_not_seen(
-    learned: MixtureModel, run: Trajectory
+    learned: EnsembleModel, run: Trajectory
 ) -> None:
     states = [followed(learned, run, ticks) for ticks in (5, 40)]
     plans = np.stack([run.actions[50:56], run.actions[60:66]])
@@ -83,17 +83,17 @@ def test_a_batch_is_its_members_and_later_actions_are_not_seen(
         learned.predict(after, plans)[1], learned.predict(one, plans[1]), atol=1e-12
     )
     assert learned.events(one).missing == 1
-    live = learned.served().predict(states[1], plans[1])
+    live = learned.inference_model().predict(states[1], plans[1])
     np.testing.assert_allclose(live, together[1], atol=1e-4)
 
 
-def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: MixtureModel) -> None:
+def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: EnsembleModel) -> None:
     assert sum(isinstance(member, RFFPSRModel) for member in learned.members) == 3
     np.testing.assert_allclose(learned.weights.sum(-1), 1)
     tried = learned.record.metrics["cross_validation"]
-    assert set(tried) == {"rff_psr", "linear_arx", "n4sid", "last_observation", "mixture"}
-    best = min(entry["score"] for name, entry in tried.items() if name != "mixture")
-    assert tried["mixture"]["score"] <= best
+    assert set(tried) == {"rff_psr", "linear_arx", "n4sid", "last_observation", "ensemble"}
+    best = min(entry["score"] for name, entry in tried.items() if name != "ensemble")
+    assert tried["ensemble"]["score"] <= best
     assert "another part of all recordings held out" in learned.record.notes[0]
 
 
@@ -108,10 +108,10 @@ def test_members_are_those_with_a_share_and_the_one_that_is_fallen_back_on() -> 
         Candidate("still", [still], [], []),
         Candidate("not learned", [], [], []),
     ]
-    trust = Trust(np.array([-1.0]), np.array([1.0]), 1)
+    limits = OutputLimits(np.array([-1.0]), np.array([1.0]), 1)
     for of_linear in (0.0, 0.25):
         shares = np.array([[[0.5, of_linear, 0.0, 0.5 - of_linear, 0.0]]])
-        members, weights, limited = members_taking_part(candidates, shares, trust)
+        members, weights, limited = members_taking_part(candidates, shares, limits)
         assert members == [*own, linear, still]
         assert limited is not None
         assert members[limited.fallback] is linear
@@ -126,8 +126,8 @@ def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) 
         LinearARX(past=4, future=3).fit(train),
     ]
     weights = np.tile([0.7, 0.3], (3, 1, 1))
-    trust = Trust(np.array([-0.2]), np.array([0.2]), 1)
-    model = MixtureModel(members[0].signature, TrainingRecord(), members, weights, trust)
+    limits = OutputLimits(np.array([-0.2]), np.array([0.2]), 1)
+    model = EnsembleModel(members[0].signature, TrainingRecord(), members, weights, limits)
     state = followed(model, run, 20)
     for seen, believed in ((0.1, True), (5.0, False)):
         after = model.update(state, run.actions[20], np.array([seen]))
@@ -136,19 +136,19 @@ def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) 
         np.testing.assert_allclose(model.predict(after, run.actions[21:24]), expected)
 
 
-def test_the_model_file_holds_the_whole_mixture(
-    learned: MixtureModel, run: Trajectory, tmp_path: Path
+def test_the_model_file_holds_the_whole_ensemble(
+    learned: EnsembleModel, run: Trajectory, tmp_path: Path
 ) -> None:
     learned.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
-    assert isinstance(loaded, MixtureModel)
+    assert isinstance(loaded, EnsembleModel)
     assert loaded.record.notes == learned.record.notes
     first, second = (m.predict(followed(m, run, 30), run.actions[30:45]) for m in (learned, loaded))
     np.testing.assert_array_equal(first, second)
 
 
 def test_a_long_recording_is_cut_and_a_short_one_gives_a_single_model() -> None:
-    assert isinstance(RFFPSR(**QUICK).fit(pendulum_runs(1, 300, 2)), MixtureModel)
+    assert isinstance(RFFPSR(**QUICK).fit(pendulum_runs(1, 300, 2)), EnsembleModel)
     assert isinstance(RFFPSR(**QUICK).fit(pendulum_runs(1, 100, 2)), RFFPSRModel)
     single = RFFPSR(**QUICK, folds=1).fit(pendulum_runs(9, 80, 0))
     assert isinstance(single, RFFPSRModel)

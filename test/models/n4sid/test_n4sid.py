@@ -6,7 +6,7 @@ import pytest
 from benchmarks.datasets import silverbox, synth
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation.horizon_error import free_run_rmse, horizon_errors, observation_range
+from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range, simulation_rmse
 from rffpsr_ros.models.n4sid.learner import N4SID, WAYS
 from rffpsr_ros.models.n4sid.oblique_projection import (
     Way,
@@ -145,5 +145,5 @@ def test_silverbox_gives_the_published_free_run() -> None:
     # second, the arrow, by linear ARX; there, beyond the training data, linear models differ most.
     data = silverbox()
     model = N4SID().fit(data.train)
-    free_run = [free_run_rmse(model, run, start=50)[0] for run in data.test]
+    free_run = [simulation_rmse(model, run, start=50)[0] for run in data.test]
     np.testing.assert_allclose(free_run, [6.96, 14.2, 6.58], rtol=0.03)

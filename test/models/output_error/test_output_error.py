@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation.horizon_error import free_run_rmse
+from rffpsr_ros.evaluation.horizon_error import simulation_rmse
 from rffpsr_ros.models.arx.learner import LinearARX
-from rffpsr_ros.models.ensemble.model import MixtureModel
+from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.models.storage import load_model
@@ -56,7 +56,7 @@ def test_long_runs_are_better_than_those_of_one_step_regression(
 ) -> None:
     linear = OutputError(ridge=np.inf).fit([recording])
     errors = [
-        free_run_rmse(learned, test_run, 5)[0]
+        simulation_rmse(learned, test_run, 5)[0]
         for learned in (model, linear, LinearARX().fit([recording]))
     ]
     assert errors[0] < 0.6 * errors[1] < 0.6 * errors[2]
@@ -99,20 +99,20 @@ def test_recordings_of_nothing_but_gaps_are_refused() -> None:
 
 
 def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Trajectory) -> None:
-    quick = {"features": 20, "iterations": 20, "direct_features": 10, "refine_from": "regularised"}
+    quick = {"features": 20, "iterations": 20, "narx_features": 10, "refine_from": "regularised"}
     model = RFFPSR(**quick).fit([recording])
-    assert isinstance(model, MixtureModel)
+    assert isinstance(model, EnsembleModel)
     kinds = np.array([member.kind == "output_error" for member in model.members])
     assert len(model.weights) == 11
     assert not model.weights[:10, :, kinds].any()
     assert model.weights[10, :, kinds].sum() > 0.5
-    near = MixtureModel(model.signature, model.record, model.members, model.weights[:10])
-    assert free_run_rmse(model, test_run, 5)[0] < 0.7 * free_run_rmse(near, test_run, 5)[0]
+    near = EnsembleModel(model.signature, model.record, model.members, model.weights[:10])
+    assert simulation_rmse(model, test_run, 5)[0] < 0.7 * simulation_rmse(near, test_run, 5)[0]
 
 
 def test_short_recordings_have_no_far_horizons() -> None:
     runs = [tanks(100, seed) for seed in range(9)]
-    quick = {"features": 20, "iterations": 20, "direct_features": 10, "refine_from": "regularised"}
+    quick = {"features": 20, "iterations": 20, "narx_features": 10, "refine_from": "regularised"}
     model = RFFPSR(**quick).fit(runs)
-    assert isinstance(model, MixtureModel)
+    assert isinstance(model, EnsembleModel)
     assert len(model.weights) == 10

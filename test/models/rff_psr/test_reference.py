@@ -10,7 +10,7 @@ from scipy.io import loadmat
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import Signature, TrainingRecord
-from rffpsr_ros.models.rff_psr.filter_monitor import Guards
+from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
 from rffpsr_ros.numerics.arrays import Array
@@ -18,7 +18,7 @@ from rffpsr_ros.psr.feature_set import FeatureSet
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.history import HistoryRegression
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.system_map import SystemMap, contract
 
 FUTURE, PAST = 10, 20
@@ -63,7 +63,7 @@ def model_with(learned: Any) -> RFFPSRModel:
     parts = Parts(
         NO_SCALING,
         NO_SCALING,
-        Frame(
+        FixedStructure(
             maps.observation,
             maps.action,
             None,
@@ -72,10 +72,10 @@ def model_with(learned: Any) -> RFFPSRModel:
             Conditioning(1e-3),
             Start(np.zeros(1), np.zeros(1)),
         ),
-        Weights(*dynamics, np.zeros((len(dynamics.covariance), 1)), nothing, nothing),
+        TrainableParameters(*dynamics, np.zeros((len(dynamics.covariance), 1)), nothing, nothing),
         system.expected,
         HistoryRegression(maps.history, np.hstack([history, weights.s1a_proj[:, -1:]]), PAST),
-        Guards(),
+        FilterMonitor(),
         "features",
         WindowHead(maps.future_action, weights.s2_h.T, FUTURE),
     )

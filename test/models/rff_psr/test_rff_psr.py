@@ -18,7 +18,7 @@ from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-QUICK: dict[str, Any] = {"features": 20, "iterations": 10, "direct_features": 10}
+QUICK: dict[str, Any] = {"features": 20, "iterations": 10, "narx_features": 10}
 
 
 def two_channel_runs(count: int = 5, ticks: int = 80, seed: int = 0) -> list[Trajectory]:
@@ -137,24 +137,25 @@ def test_missing_observations_are_stood_in_for_per_channel() -> None:
 
 
 def test_a_purely_two_stage_model_stands_in_with_expected_features() -> None:
-    model = RFFPSR(features=20, refinement="none", base_past=0, direct_past=0).fit_one(
+    model = RFFPSR(features=20, refinement="none", arx_past=0, narx_past=0).fit_one(
         two_channel_runs()
     )
     run = two_channel_runs(1, seed=9)[0]
     state = follow(model, run, 40)
     after = model.update(state, run.actions[40], np.full(2, np.nan))
-    action = model.parts.frame.action(
-        np.clip(model.parts.action_scaling.apply(run.actions[40]), *model.parts.frame.limits[2:])  # type: ignore[index]
-    )
+    limits = model.parts.structure.limits
+    assert limits is not None
+    acted = model.parts.action_scaling.apply(run.actions[40])
+    action = model.parts.structure.action(np.clip(acted, *limits[2:]))
     joined = np.kron(state.belief, action)
     features = joined @ model.parts.expected
     size = len(features)
     covariance = np.zeros((size, size))
-    covariance[np.triu_indices(size)] = joined @ model.parts.weights.covariance
+    covariance[np.triu_indices(size)] = joined @ model.parts.parameters.covariance
     covariance = np.triu(covariance) + np.triu(covariance, 1).T
-    lam = model.parts.frame.conditioning.regularisation
+    lam = model.parts.structure.conditioning.regularisation
     inverse = np.linalg.inv(covariance @ covariance + lam * np.eye(size))
-    extended = (joined @ model.parts.weights.extended).reshape(-1, size)
+    extended = (joined @ model.parts.parameters.extended).reshape(-1, size)
     np.testing.assert_allclose(after.belief, extended @ inverse @ covariance @ features, rtol=1e-8)
 
 
@@ -194,7 +195,7 @@ def test_one_seed_one_model_whatever_the_process() -> None:
 def test_another_seed_is_another_model() -> None:
     runs = two_channel_runs()
     first, second = (RFFPSR(**QUICK, seed=seed).fit_one(runs) for seed in (0, 1))
-    one, other = (model.parts.frame.action for model in (first, second))
+    one, other = (model.parts.structure.action for model in (first, second))
     assert isinstance(one, FeatureMap)
     assert isinstance(other, FeatureMap)
     assert not np.array_equal(one.frequencies, other.frequencies)
@@ -205,7 +206,7 @@ def test_validation_recordings_do_not_enter_the_weights_before_refinement() -> N
     other = two_channel_runs(3, seed=5)
     plain = {**QUICK, "refinement": "none"}
     first, second = (RFFPSR(**plain).fit_one(runs, held) for held in (runs[:1], other))
-    np.testing.assert_array_equal(first.parts.weights.extended, second.parts.weights.extended)
+    np.testing.assert_array_equal(first.parts.parameters.extended, second.parts.parameters.extended)
 
 
 @pytest.mark.parametrize("stage_one", ["joint", "conditional", "random"])
@@ -236,8 +237,8 @@ def test_refinement_lowers_the_validation_score() -> None:
             iterations=60,
             rounds=15,
             step=1e-3,
-            base_past=0,
-            direct_past=0,
+            arx_past=0,
+            narx_past=0,
         )
         notes = learner.fit_one(two_channel_runs(8)).record.metrics["refinement"]
         before, after = list(notes.values())[:2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.models.contract import stack_states
-from rffpsr_ros.models.rff_psr.filter_monitor import Guards
+from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel, RFFPSRState
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -109,7 +109,7 @@ def test_a_lost_belief_is_rebuilt_from_the_recent_past(
     unguarded = RFFPSRModel(
         synthetic_model.signature,
         synthetic_model.record,
-        synthetic_model.parts._replace(guards=Guards(longest=np.inf)),
+        synthetic_model.parts._replace(monitor=FilterMonitor(longest=np.inf)),
     )
     if damage is collapsed:
         gone = unguarded.update(

@@ -21,8 +21,8 @@ from rffpsr_ros.simulation.system import simulate
 
 PERIOD_NS = 50_000_000
 START_NS = 1_700_000_000 * 10**9
-QUICK = {"iterations": 2, "features": 20, "past": 5, "future": 3, "base_past": 5}
-ENDLESS = {"iterations": 1_000_000, "features": 20, "past": 5, "future": 3, "base_past": 5}
+QUICK = {"iterations": 2, "features": 20, "past": 5, "future": 3, "arx_past": 5}
+ENDLESS = {"iterations": 1_000_000, "features": 20, "past": 5, "future": 3, "arx_past": 5}
 
 CHANNELS: dict[str, Any] = {
     "rate": 20.0,

@@ -13,7 +13,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, merged
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_frequencies
-from rffpsr_ros.psr.predictor import Frame, Weights
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.minibatches import (
     Drawing,
     Material,
@@ -28,8 +28,8 @@ OBSERVED, ACTED, STATE, BASE_PAST, DIRECT_PAST, FUTURE = 2, 2, 4, 3, 2, 4
 
 
 class Problem(NamedTuple):
-    weights: Weights
-    frame: Frame
+    parameters: TrainableParameters
+    structure: FixedStructure
     segments: Segments
     head: Array
     future_action: FeatureMap
@@ -47,7 +47,7 @@ def problem(
     """Two runs of unequal length with a gap, cut into segments; random weights of every part."""
     draw = np.random.default_rng(3)
     window = DIRECT_PAST * (OBSERVED + ACTED) + ACTED
-    frame = Frame(
+    structure = FixedStructure(
         feature_map(OBSERVED, 3, draw),
         feature_map(ACTED, 3, draw),
         feature_map(window, 5, draw) if parts else None,
@@ -57,10 +57,10 @@ def problem(
         Start(np.full(OBSERVED, 0.3), np.full(ACTED, -0.2)),
         bounds=bounds,
     )
-    rows = STATE * frame.action.size
+    rows = STATE * structure.action.size
     covariance = 9 if full_covariance else 6
     base = BASE_PAST * (OBSERVED + ACTED) + ACTED + 1 if parts else 0
-    weights = Weights(
+    parameters = TrainableParameters(
         *(
             0.5 * draw.standard_normal(shape)
             for shape in (
@@ -80,10 +80,10 @@ def problem(
     seen = [np.ones(run.observations.shape, bool) for run in runs]
     seen[0][9:11] = False
     seen[1][5, 1] = False
-    segments = cut_segments(runs, seen, frame, 14, 4)
+    segments = cut_segments(runs, seen, structure, 14, 4)
     future_action = feature_map(FUTURE * ACTED, 4, draw)
     head = 0.5 * draw.standard_normal((STATE * 4, FUTURE * OBSERVED))
-    return Problem(weights, frame, segments, head, future_action)
+    return Problem(parameters, structure, segments, head, future_action)
 
 
 BOUNDS = Bounds(np.array([-0.9, -np.inf]), np.array([1.1, 0.8]))
@@ -99,57 +99,57 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("part", Weights._fields)
+@pytest.mark.parametrize("part", TrainableParameters._fields)
 def test_the_rolled_out_loss(case: str, part: str) -> None:
-    weights, frame, segments, _, _ = CASES[case]
+    parameters, structure, segments, _, _ = CASES[case]
     starts = origins(segments, FUTURE, stride=2, offset=1)
     weighing = np.random.default_rng(0).uniform(0.5, 2, (FUTURE, OBSERVED))
 
-    def loss(at: Weights) -> float:
-        return rollout_loss(at, frame, segments, starts, weighing)[0]
+    def loss(at: TrainableParameters) -> float:
+        return rollout_loss(at, structure, segments, starts, weighing)[0]
 
-    gradient = rollout_loss(weights, frame, segments, starts, weighing)[1]
-    check(loss, weights, gradient, part)
+    gradient = rollout_loss(parameters, structure, segments, starts, weighing)[1]
+    check(loss, parameters, gradient, part)
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("part", ["covariance", "extended", "initial"])
 def test_the_window_loss(case: str, part: str) -> None:
-    weights, frame, segments, head, future_action = CASES[case]
-    targets = window_targets(segments, frame, future_action, FUTURE)
+    parameters, structure, segments, head, future_action = CASES[case]
+    targets = window_targets(segments, structure, future_action, FUTURE)
     assert targets.complete.any()
     assert not targets.complete.all()
 
-    def loss(at: Weights) -> float:
-        return window_loss(at, head, frame, segments, targets)[0]
+    def loss(at: TrainableParameters) -> float:
+        return window_loss(at, head, structure, segments, targets)[0]
 
-    gradient = window_loss(weights, head, frame, segments, targets)[1]
-    check(loss, weights, gradient, part)
+    gradient = window_loss(parameters, head, structure, segments, targets)[1]
+    check(loss, parameters, gradient, part)
 
 
 def test_the_window_loss_at_its_head() -> None:
-    weights, frame, segments, head, future_action = CASES["free"]
-    targets = window_targets(segments, frame, future_action, FUTURE)
-    gradient = window_loss(weights, head, frame, segments, targets)[2]
+    parameters, structure, segments, head, future_action = CASES["free"]
+    targets = window_targets(segments, structure, future_action, FUTURE)
+    gradient = window_loss(parameters, head, structure, segments, targets)[2]
     along = np.random.default_rng(1).standard_normal(head.shape)
 
     def loss(shift: float) -> float:
-        return window_loss(weights, head + shift * along, frame, segments, targets)[0]
+        return window_loss(parameters, head + shift * along, structure, segments, targets)[0]
 
     numeric = (loss(1e-5) - loss(-1e-5)) / 2e-5
     assert numeric == pytest.approx(float(np.sum(gradient * along)), rel=1e-6)
 
 
-def check(loss, weights: Weights, gradient: Weights, part: str) -> None:  # type: ignore[no-untyped-def]
+def check(loss, parameters: TrainableParameters, gradient: TrainableParameters, part: str) -> None:  # type: ignore[no-untyped-def]
     """Compare directional derivatives along a random direction of one part."""
-    value = getattr(weights, part)
+    value = getattr(parameters, part)
     if not value.size:
         assert not getattr(gradient, part).size
         return
     along = np.random.default_rng(2).standard_normal(value.shape)
 
     def moved(shift: float) -> float:
-        return float(loss(weights._replace(**{part: value + shift * along})))
+        return float(loss(parameters._replace(**{part: value + shift * along})))
 
     # Fourth-order central differences: their own error stays below 1e-9 relative.
     step = 1e-3 / float(np.linalg.norm(along))
@@ -166,10 +166,10 @@ def test_without_their_weights_state_and_direct_term_are_left_out_of_errors() ->
     starts = origins(given.segments, 4)
 
     def errors(scale: float) -> Array:
-        weights = given.weights._replace(
-            prediction=scale * given.weights.prediction, direct=scale * given.weights.direct
+        parameters = given.parameters._replace(
+            prediction=scale * given.parameters.prediction, narx=scale * given.parameters.narx
         )
-        return rollout_errors(weights, given.frame, given.segments, starts, 4)
+        return rollout_errors(parameters, given.structure, given.segments, starts, 4)
 
     np.testing.assert_allclose(errors(0.0), errors(1e-13), rtol=1e-9)
     assert np.nanmax(np.abs(errors(0.0) - errors(1.0))) > 0.1
@@ -181,7 +181,7 @@ def test_without_their_weights_state_and_direct_term_are_left_out_of_errors() ->
 def test_slopes_of_minibatches_sum_up_to_that_of_all_their_segments(
     count: int, minibatches: int, looked_at: int
 ) -> None:
-    weights, frame, segments, _, _ = CASES["bounded"]
+    parameters, structure, segments, _, _ = CASES["bounded"]
     segments = segments.pick(np.arange(count) % len(segments.observations))
     draw = np.random.default_rng(0)
     weighing, age = draw.uniform(0.5, 2, (FUTURE, OBSERVED)), np.array([0.3, 0.6, 0.9])
@@ -191,8 +191,8 @@ def test_slopes_of_minibatches_sum_up_to_that_of_all_their_segments(
     places = np.concatenate([minibatch.places for minibatch in drawn])
     assert len(np.unique(places)) == len(places) == looked_at
 
-    material = Material(frame, segments, weighing)
-    total = merged(THIS_PROCESS.holding(material).map(partial(slope, weights), drawn))
+    material = Material(structure, segments, weighing)
+    total = merged(THIS_PROCESS.holding(material).map(partial(slope, parameters), drawn))
 
     segment, tick = (
         np.concatenate(parts)
@@ -200,7 +200,7 @@ def test_slopes_of_minibatches_sum_up_to_that_of_all_their_segments(
             *((m.places[m.origins.segment], m.origins.tick) for m in drawn), strict=True
         )
     )
-    loss, gradient = rollout_loss(weights, frame, segments, Origins(segment, tick), weighing)
+    loss, gradient = rollout_loss(parameters, structure, segments, Origins(segment, tick), weighing)
     assert total.loss == pytest.approx(loss, rel=1e-12)
     for part, expected in zip(total.gradient, gradient, strict=True):
         np.testing.assert_allclose(part, expected, rtol=1e-9, atol=1e-12)

@@ -25,24 +25,24 @@ HORIZON = 8
 
 def straight(model: RFFPSRModel, run: Trajectory) -> tuple[Array, Array]:
     """Return beliefs and forecasts after every tick, from the equations as they stand."""
-    frame, weights = model.parts.frame, model.parts.weights
-    limits = frame.limits
+    structure, parameters = model.parts.structure, model.parts.parameters
+    limits = structure.limits
     assert limits is not None
-    observations = np.tile(frame.start.observation, (1, frame.past, 1))
-    actions = np.tile(frame.start.action, (1, frame.past, 1))
-    belief = weights.initial[None]
+    observations = np.tile(structure.start.observation, (1, structure.past, 1))
+    actions = np.tile(structure.start.action, (1, structure.past, 1))
+    belief = parameters.initial[None]
     acted = model.parts.action_scaling.apply(run.actions)
     seen = model.parts.observation_scaling.apply(run.observations)
 
     def tick(
         belief: Array, observations: Array, actions: Array, action: Array, observation: Array
     ) -> tuple[Array, Array, Array, Array]:
-        joined = khatri_rao(belief, frame.action(np.clip(action, *limits[2:])[None]))
+        joined = khatri_rao(belief, structure.action(np.clip(action, *limits[2:])[None]))
         actions = np.concatenate([actions, action[None, None]], axis=1)
-        expected = predict_observation(weights, frame, joined, observations, actions).value
+        expected = predict_observation(parameters, structure, joined, observations, actions).value
         taken = np.where(np.isnan(observation), expected, observation)
-        features = frame.observation(np.clip(taken, *limits[:2]))
-        belief, _ = filter_step(weights, frame.conditioning, joined, features)
+        features = structure.observation(np.clip(taken, *limits[:2]))
+        belief, _ = filter_step(parameters, structure.conditioning, joined, features)
         observations = np.concatenate([observations[:, 1:], taken[:, None]], axis=1)
         return belief, observations, actions[:, 1:], expected[0]
 
@@ -50,8 +50,8 @@ def straight(model: RFFPSRModel, run: Trajectory) -> tuple[Array, Array]:
     for t in range(len(run) - HORIZON):
         belief, observations, actions, _ = tick(belief, observations, actions, acted[t], seen[t])
         if t == 0:
-            observations = np.repeat(observations[:, -1:], frame.past, axis=1)
-            actions = np.repeat(actions[:, -1:], frame.past, axis=1)
+            observations = np.repeat(observations[:, -1:], structure.past, axis=1)
+            actions = np.repeat(actions[:, -1:], structure.past, axis=1)
         beliefs.append(belief[0])
         ahead, rolled = [], (belief, observations, actions)
         for h in range(t + 1, t + 1 + HORIZON):
@@ -77,21 +77,19 @@ def saturated(run: Trajectory) -> Trajectory:
     return Trajectory(np.minimum(run.observations, [0.2, 0.1]), run.actions, run.period)
 
 
-@pytest.fixture(
-    scope="module", params=["every part", "no direct term", "the state alone", "bounded"]
-)
+@pytest.fixture(scope="module", params=["every part", "no NARX term", "the state alone", "bounded"])
 def model(request: pytest.FixtureRequest) -> RFFPSRModel:
     without: dict[str, dict[str, Any]] = {
         "every part": {},
-        "no direct term": {"direct_features": 0},
-        "the state alone": {"direct_features": 0, "base_past": 0, "regularisation": 1e-2},
+        "no NARX term": {"narx_features": 0},
+        "the state alone": {"narx_features": 0, "arx_past": 0, "regularisation": 1e-2},
         "bounded": {},
     }
     runs = two_channel_runs()
     if request.param == "bounded":
         runs = [saturated(run) for run in runs]
     model = RFFPSR(**{**QUICK, **without[request.param]}).fit_one(runs)
-    assert (model.parts.frame.bounds is not None) == (request.param == "bounded")
+    assert (model.parts.structure.bounds is not None) == (request.param == "bounded")
     return model
 
 
@@ -108,19 +106,19 @@ def run() -> Trajectory:
 
 
 @pytest.mark.parametrize(
-    ("served", "tolerance"), [("as learned", 1e-11), ("numpy", 1e-5), ("compiled", 1e-5)]
+    ("inference", "tolerance"), [("as learned", 1e-11), ("numpy", 1e-5), ("compiled", 1e-5)]
 )
 def test_the_prepared_step_is_the_method(
-    model: RFFPSRModel, run: Trajectory, served: str, tolerance: float
+    model: RFFPSRModel, run: Trajectory, inference: str, tolerance: float
 ) -> None:
-    unwatched = model.parts._replace(guards=model.parts.guards._replace(surprise=np.inf))
+    unwatched = model.parts._replace(monitor=model.parts.monitor._replace(nis=np.inf))
     model = RFFPSRModel(model.signature, model.record, unwatched)
     expected = straight(model, run)
-    if served == "compiled":
+    if inference == "compiled":
         pytest.importorskip("numba")
-    if served != "as learned":
-        model = model.served(compiled=served == "compiled")
-        assert model.compiled == (served == "compiled")
+    if inference != "as learned":
+        model = model.inference_model(compiled=inference == "compiled")
+        assert model.compiled == (inference == "compiled")
     for one, other in zip(followed(model, run), expected, strict=True):
         scale = np.abs(other).max()
         np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * scale)
@@ -128,10 +126,10 @@ def test_the_prepared_step_is_the_method(
 
 def test_events_are_those_of_numpy(model: RFFPSRModel, run: Trajectory) -> None:
     counted = []
-    for served in (model.served(compiled=False), model.served()):
-        state = served.initial_state()
+    for inference in (model.inference_model(compiled=False), model.inference_model()):
+        state = inference.initial_state()
         for action, observation in zip(run.actions, run.observations, strict=True):
-            state = served.update(state, action, observation)
+            state = inference.update(state, action, observation)
         counted.append(state.events)
     assert counted[0][1] > 0
     assert counted[0][2] > 0
@@ -144,16 +142,16 @@ def test_missing_observations_need_nothing_but_compiled_code(
 ) -> None:
     """A lost message must not cost more time than one that came: there would be more to come."""
     pytest.importorskip("numba")
-    guards = model.parts.guards._replace(surprise=np.inf)
-    parts = model.parts._replace(stand_in=stand_in, guards=guards)
+    monitor = model.parts.monitor._replace(nis=np.inf)
+    parts = model.parts._replace(stand_in=stand_in, monitor=monitor)
     model = RFFPSRModel(model.signature, model.record, parts)
     ticks = list(zip(run.actions, run.observations, strict=True))
     ended = []
-    for served in (model.served(compiled=False), model.served()):
-        state = served.update(served.initial_state(), *ticks[0])
-        if served.compiled:
-            served._step = None  # type: ignore[assignment]
-        states = [state := served.update(state, *tick) for tick in ticks[1:]]
+    for inference in (model.inference_model(compiled=False), model.inference_model()):
+        state = inference.update(inference.initial_state(), *ticks[0])
+        if inference.compiled:
+            inference._step = None  # type: ignore[assignment]
+        states = [state := inference.update(state, *tick) for tick in ticks[1:]]
         ended.append([np.array(part) for part in zip(*states, strict=True)])
     assert ended[0][5][-1, 0] == 5
     for one, other in zip(*ended, strict=True):
@@ -166,26 +164,26 @@ def test_plans_side_by_side_are_plans_one_by_one(
 ) -> None:
     plans = np.stack([run.actions[t : t + HORIZON] for t in range(20)])
     plans[3:6] = plans[3, 0]  # held
-    served = model.served(compiled)
-    state = served.update(served.initial_state(), run.actions[0], run.observations[0])
-    together = served.predict(state, plans)
+    inference = model.inference_model(compiled)
+    state = inference.update(inference.initial_state(), run.actions[0], run.observations[0])
+    together = inference.predict(state, plans)
     for plan, forecast in zip(plans, together, strict=True):
-        np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-6)
+        np.testing.assert_allclose(inference.predict(state, plan), forecast, atol=1e-6)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_states_side_by_side_each_have_their_forecast(
     model: RFFPSRModel, run: Trajectory, compiled: bool
 ) -> None:
-    served = model.served(compiled)
-    states = [served.initial_state()]
+    inference = model.inference_model(compiled)
+    states = [inference.initial_state()]
     for action, observation in zip(run.actions[:20], run.observations[:20], strict=True):
-        states.append(served.update(states[-1], action, observation))
+        states.append(inference.update(states[-1], action, observation))
     side_by_side = RFFPSRState(*(np.stack(part) for part in zip(*states, strict=True)))
     plan = run.actions[20 : 20 + HORIZON]
-    together = served.predict(side_by_side, np.stack([plan] * len(states)))
+    together = inference.predict(side_by_side, np.stack([plan] * len(states)))
     for state, forecast in zip(states, together, strict=True):
-        np.testing.assert_allclose(served.predict(state, plan), forecast, atol=1e-5)
+        np.testing.assert_allclose(inference.predict(state, plan), forecast, atol=1e-5)
 
 
 def test_a_command_looked_at_before_gives_the_same_bits_as_one_that_was_not(
@@ -194,17 +192,17 @@ def test_a_command_looked_at_before_gives_the_same_bits_as_one_that_was_not(
     """What a replay was asked for in between must not show in its forecasts."""
     other, held = run.actions[10:18], np.tile(run.actions[20], (HORIZON, 1))
 
-    def step(served: RFFPSRModel, distracted: bool) -> list[Array]:
-        state = served.initial_state()
+    def step(inference: RFFPSRModel, distracted: bool) -> list[Array]:
+        state = inference.initial_state()
         for action, observation in zip(run.actions[:20], run.observations[:20], strict=True):
-            state = served.update(state, action, observation)
-        forecasts = [served.predict(state, held)]
+            state = inference.update(state, action, observation)
+        forecasts = [inference.predict(state, held)]
         if distracted:
-            served.predict(state, other)
-        after = served.update(state, held[0], run.observations[20])
-        return [*forecasts, served.predict(after, held), after.belief]
+            inference.predict(state, other)
+        after = inference.update(state, held[0], run.observations[20])
+        return [*forecasts, inference.predict(after, held), after.belief]
 
-    direct, distracted = (step(model.served(), distracted) for distracted in (False, True))
+    direct, distracted = (step(model.inference_model(), distracted) for distracted in (False, True))
     for one, two in zip(direct, distracted, strict=True):
         np.testing.assert_array_equal(one, two)
 
@@ -214,11 +212,11 @@ def test_without_numba_a_model_is_served_by_numpy(
 ) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     for name in ("compiled_step", "compiled_kernels", "compiling"):
-        monkeypatch.delitem(sys.modules, f"rffpsr_ros.learning.filtering.{name}", raising=False)
-    served = model.served()
-    assert not served.compiled
+        monkeypatch.delitem(sys.modules, f"rffpsr_ros.psr.runtime.{name}", raising=False)
+    inference = model.inference_model()
+    assert not inference.compiled
     for one, other in zip(
-        followed(served, run), followed(model.served(compiled=False), run), strict=True
+        followed(inference, run), followed(model.inference_model(compiled=False), run), strict=True
     ):
         np.testing.assert_array_equal(one, other)
 

@@ -58,7 +58,7 @@ class FieldRange(NamedTuple):
 
 
 @dataclass
-class TopicSurvey:
+class TopicContents:
     """One topic in all bags."""
 
     name: str
@@ -94,10 +94,10 @@ class TopicSurvey:
 
 
 @dataclass
-class Survey:
+class BagContents:
     """All topics of some bags, by name, and what of the bags could not be read."""
 
-    topics: dict[str, TopicSurvey] = field(default_factory=dict)
+    topics: dict[str, TopicContents] = field(default_factory=dict)
     losses: list[str] = field(default_factory=list)
 
     def timings(self) -> Mapping[str, Timing]:
@@ -105,9 +105,9 @@ class Survey:
         return {name: topic.timing for name, topic in self.topics.items()}
 
 
-def survey_bags(
+def read_contents(
     paths: Sequence[Path], types: MessageTypes, progress: Callable[[str, float], None]
-) -> Survey:
+) -> BagContents:
     """Read bags once and return what is in them.
 
     Raises
@@ -115,39 +115,39 @@ def survey_bags(
     InputError
         If a bag cannot be read.
     """
-    survey = Survey()
+    contents = BagContents()
     samplers: dict[str, _FieldSampler] = {}
     for number, path in enumerate(paths):
         progress("reading bags", number / len(paths))
         with closing(open_bag(path)) as source:
-            _survey_bag(path, source, types, survey, samplers)
-            survey.losses += [f"{path}: {loss}" for loss in source.losses]
+            _read_bag(path, source, types, contents, samplers)
+            contents.losses += [f"{path}: {loss}" for loss in source.losses]
     progress("reading bags", 1.0)
     for name, sampler in samplers.items():
-        survey.topics[name].fields = sampler.ranges()
-    return survey
+        contents.topics[name].fields = sampler.ranges()
+    return contents
 
 
-def _survey_bag(
+def _read_bag(
     path: Path,
     source: BagSource,
     types: MessageTypes,
-    survey: Survey,
+    contents: BagContents,
     samplers: dict[str, _FieldSampler],
 ) -> None:
-    surveyors = {}
+    samplers_by_topic = {}
     for topic in source.topics.values():
-        known = survey.topics.setdefault(topic.name, TopicSurvey(topic.name, topic.type))
+        known = contents.topics.setdefault(topic.name, TopicContents(topic.name, topic.type))
         if known.type != topic.type:
             raise InputError(
                 f"topic {topic.name} has type {topic.type} in bag {path}, but {known.type} in a"
                 " bag before"
             )
         sampler = samplers.setdefault(topic.name, _FieldSampler())
-        surveyors[topic.name] = _TopicSurveyor(known, topic, source, types, path, sampler)
-    for name, receive_ns, data in source.messages(surveyors.keys()):
-        surveyors[name].add(data, receive_ns)
-    for surveyor in surveyors.values():
+        samplers_by_topic[topic.name] = _TopicSurveyor(known, topic, source, types, path, sampler)
+    for name, receive_ns, data in source.messages(samplers_by_topic.keys()):
+        samplers_by_topic[name].add(data, receive_ns)
+    for surveyor in samplers_by_topic.values():
         surveyor.finish()
 
 
@@ -156,14 +156,14 @@ class _TopicSurveyor:
 
     def __init__(
         self,
-        survey: TopicSurvey,
+        contents: TopicContents,
         topic: BagTopic,
         source: BagSource,
         types: MessageTypes,
         path: Path,
         sampler: _FieldSampler,
     ) -> None:
-        self._survey = survey
+        self._survey = contents
         self._sampler = sampler
         self._every = max(1, (topic.count or 0) // SAMPLED)
         self._stamps = array("q")
@@ -172,7 +172,7 @@ class _TopicSurveyor:
             store = types.store_for([topic], path.name, source.ros_distro)
             self._reader = TopicReader(topic.name, topic.type, source, store, "header")
         except InputError as problem:
-            survey.problem = str(problem)
+            contents.problem = str(problem)
 
     def add(self, data: bytes, receive_ns: int) -> None:
         """Take a message."""
