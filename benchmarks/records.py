@@ -21,6 +21,9 @@ from benchmarks.fingerprint import data_digest, digest_of, source_digest
 from benchmarks.methods import Method
 from benchmarks.tasks import Material, Scores, Task
 
+DIGITS = 5
+"""Of figures in records; more say nothing."""
+
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -126,9 +129,9 @@ def machine() -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """Return the value with numbers of 5 digits: more say nothing."""
+    """Return the value with numbers of so many digits as say something."""
     if isinstance(value, float):
-        return float(f"{value:.5g}")
+        return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

@@ -35,6 +35,7 @@ from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -210,6 +211,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--cases", nargs="+", default=(), help="compare these only")
     options = parser.parse_args(arguments)
+    with one_blas_thread():  # products by several threads add up in another order
+        return _done(options)
+
+
+def _done(options: argparse.Namespace) -> int:
     if options.what == "record":
         recorded(options.file)
         return 0

@@ -20,6 +20,8 @@ from benchmarks.paper.experiment import Plan, command
 from benchmarks.paper.variants import baselines, simple_baselines, variants
 from benchmarks.tasks import TASKS, Material
 
+FEATURES = (1000,)
+
 
 def plan(options: argparse.Namespace) -> Plan:
     """Return what is to be measured."""
@@ -40,7 +42,7 @@ def _few(draw: int) -> Material:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit code."""
-    return command(__doc__ or "", plan, arguments, features=(1000,), seeds=2)
+    return command(__doc__ or "", plan, arguments, FEATURES, seeds=2)
 
 
 if __name__ == "__main__":

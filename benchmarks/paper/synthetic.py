@@ -22,6 +22,7 @@ from benchmarks.paper.variants import baselines, simple_baselines, variants
 from benchmarks.tasks import TASKS, single_test
 from rffpsr_ros.errors import InputError
 
+FEATURES = (20, 5000, 10_000)
 _SEEDS_OF_LARGE = {5000: 2, 10_000: 1}
 
 
@@ -50,7 +51,7 @@ def plan(options: argparse.Namespace) -> Plan:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit code."""
-    return command(__doc__ or "", plan, arguments, features=(20, 5000, 10_000), seeds=10)
+    return command(__doc__ or "", plan, arguments, FEATURES, seeds=10)
 
 
 if __name__ == "__main__":
