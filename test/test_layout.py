@@ -34,6 +34,7 @@ FLOORS = {
     "rffpsr_ros.simulation": 8,
     "rffpsr_ros.recipe": 8,
     "rffpsr_ros.training": 9,
+    "rffpsr_ros.training.proposal": 9,
     "rffpsr_ros": 10,
     "rffpsr_ros.cli": 10,
     "rffpsr_ros.nodes": 10,

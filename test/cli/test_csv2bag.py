@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
-from rffpsr_ros.cli.table_file import read_table
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.recordings.table_file import read_table
 
 Run = Callable[..., Any]
 

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from rffpsr_ros import read_bags
-from rffpsr_ros.cli.proposal import parse_choice
 from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.signals import load_channels
+from rffpsr_ros.training.proposal.propose import parse_choice
 
 Run = Callable[..., Any]
 TWIST = "geometry_msgs/msg/Twist"

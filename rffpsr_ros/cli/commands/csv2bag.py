@@ -20,10 +20,10 @@ import numpy as np
 from rffpsr_ros.cli.console import Progress, say, say_json
 from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.cli.table_file import TIME_UNITS, Table, read_table
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.recordings.forecast_messages import PREDICTED_TYPE, predicted_message
+from rffpsr_ros.recordings.table_file import TIME_UNITS, Table, read_table
 
 _DEFAULT_TOPIC = "/table"
 _EARLIEST_NS = 1

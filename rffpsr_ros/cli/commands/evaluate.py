@@ -2,7 +2,7 @@
 
 The last observation always stands beside the model. Linear ARX does too where its training data
 are known: with --split (the bags the model was trained on, cut as in training) or with
---train BAG.... Other models, such as an ARX that was trained before, come with --beside.
+--train BAG.... Other models, such as an ARX that was trained before, are given with --beside.
 """
 
 from __future__ import annotations
@@ -68,10 +68,12 @@ def add_arguments(parser: Parser) -> None:
         type=fraction,
         default=0.9,
         metavar="C",
-        help="the share of what comes that prediction bands shall cover (0.9)",
+        help="the share of later observations that prediction bands shall cover (0.9)",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw errors by horizon (.png, .pdf, .svg)")
-    parser.add_argument("--plot-forecast", metavar="FILE", help="draw forecasts over what came")
+    parser.add_argument(
+        "--plot-forecast", metavar="FILE", help="draw forecasts over what was observed later"
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading_arguments(parser)

@@ -13,18 +13,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.cli.bag_contents import BagContents, TopicContents, read_contents
-from rffpsr_ros.cli.configuration_text import configuration_text
 from rffpsr_ros.cli.console import Progress, aligned, say, say_json, warn
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.cli.proposal import Proposal, parse_choice, propose
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.storage import write_atomically
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.signals.channels import Channel, ChannelConfiguration
+from rffpsr_ros.training.proposal.bag_contents import BagContents, TopicContents, read_contents
+from rffpsr_ros.training.proposal.configuration_text import configuration_text
+from rffpsr_ros.training.proposal.propose import Proposal, parse_choice, propose
 
 
 def add_arguments(parser: Parser) -> None:

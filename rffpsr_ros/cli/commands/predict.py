@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.cli.console import Progress, say, say_json
-from rffpsr_ros.cli.forecast_run import RECORDED, Forecast, replay, run_along
 from rffpsr_ros.cli.outputs import check_writable, whole_folder
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.along_bag import RECORDED, BagForecast, replay, run_along
 from rffpsr_ros.forecasting.follower import FollowOptions, channels_of
 from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC
@@ -79,7 +79,7 @@ def add_arguments(parser: Parser) -> None:
         type=fraction,
         default=0.9,
         metavar="C",
-        help="the share of what comes that bands shall cover, if the model has bands (0.9)",
+        help="the share of later observations that bands shall cover, if the model has bands (0.9)",
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print a summary as JSON")
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
         say(f"{count} forecasts of {arguments.horizon} ticks written to {target}")
 
 
-def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> Iterator[Forecast]:
+def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> Iterator[BagForecast]:
     """Yield the forecasts along the bag; complain if there are none."""
     path = _only_bag(arguments.bag)
     types = MessageTypes(arguments.ros_distro, arguments.msg_path)
@@ -168,7 +168,7 @@ def _only_bag(text: str) -> Path:
     return bags[0]
 
 
-def _write_table(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
+def _write_table(target: Path, made: Iterable[BagForecast], layout: _Layout) -> int:
     names = layout.signature.observation_names
     count = 0
     with write_atomically(target) as binary:
@@ -191,7 +191,7 @@ def _write_table(target: Path, made: Iterable[Forecast], layout: _Layout) -> int
     return count
 
 
-def _write_bag(target: Path, made: Iterable[Forecast], layout: _Layout) -> int:
+def _write_bag(target: Path, made: Iterable[BagForecast], layout: _Layout) -> int:
     names, period = layout.signature.observation_names, layout.signature.period
     topics = {name: f"{NODE}/{name}" for name in layout.topics}
     lead_ns = ahead_ns(layout.lead, period)

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.cli.field_discovery import numeric_fields
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.source import BagSource, BagTopic
 from rffpsr_ros.recordings.bags.topic_reader import TopicReader
 from rffpsr_ros.signals.fields.resolver import FieldResolver
+from rffpsr_ros.training.proposal.numeric_fields import numeric_fields
 
 SAMPLED = 2000
 """About so many messages of a topic are decoded for the ranges of its fields."""
@@ -29,7 +29,7 @@ _GAP = 5.0
 
 
 class Timing(NamedTuple):
-    """How regularly a topic comes; from stamps in seconds."""
+    """How regularly messages of a topic arrive; from stamps in seconds."""
 
     rate: float
     """Messages per second between gaps (1 / median interval); 0 if unknown."""
@@ -73,7 +73,7 @@ class TopicContents:
 
     @property
     def timing(self) -> Timing:
-        """Return how regularly it comes."""
+        """Return how regularly its messages arrive."""
         parts = [stamps for stamps in self.stamps if len(stamps)]
         if not parts:
             return Timing(0.0, 0.0, 0, 0.0, 0, 0.0, 0.0)
@@ -135,7 +135,7 @@ def _read_bag(
     contents: BagContents,
     samplers: dict[str, _FieldSampler],
 ) -> None:
-    samplers_by_topic = {}
+    tallies = {}
     for topic in source.topics.values():
         known = contents.topics.setdefault(topic.name, TopicContents(topic.name, topic.type))
         if known.type != topic.type:
@@ -144,14 +144,14 @@ def _read_bag(
                 " bag before"
             )
         sampler = samplers.setdefault(topic.name, _FieldSampler())
-        samplers_by_topic[topic.name] = _TopicSurveyor(known, topic, source, types, path, sampler)
-    for name, receive_ns, data in source.messages(samplers_by_topic.keys()):
-        samplers_by_topic[name].add(data, receive_ns)
-    for surveyor in samplers_by_topic.values():
-        surveyor.finish()
+        tallies[topic.name] = _TopicTally(known, topic, source, types, path, sampler)
+    for name, receive_ns, data in source.messages(tallies.keys()):
+        tallies[name].add(data, receive_ns)
+    for tally in tallies.values():
+        tally.finish()
 
 
-class _TopicSurveyor:
+class _TopicTally:
     """One topic of one bag: every message's stamp, and the fields of some of them."""
 
     def __init__(
@@ -163,7 +163,7 @@ class _TopicSurveyor:
         path: Path,
         sampler: _FieldSampler,
     ) -> None:
-        self._survey = contents
+        self._contents = contents
         self._sampler = sampler
         self._every = max(1, (topic.count or 0) // SAMPLED)
         self._stamps = array("q")
@@ -176,7 +176,7 @@ class _TopicSurveyor:
 
     def add(self, data: bytes, receive_ns: int) -> None:
         """Take a message."""
-        self._survey.bytes += len(data)
+        self._contents.bytes += len(data)
         if self._reader is None:
             self._stamps.append(receive_ns)
             return
@@ -189,8 +189,8 @@ class _TopicSurveyor:
 
     def finish(self) -> None:
         """Hand over the stamps."""
-        self._survey.count += len(self._stamps)
-        self._survey.stamps.append(np.frombuffer(self._stamps, dtype=np.int64))
+        self._contents.count += len(self._stamps)
+        self._contents.stamps.append(np.frombuffer(self._stamps, dtype=np.int64))
 
 
 class _FieldSampler:

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Sequence
 
-from rffpsr_ros.cli.bag_contents import BagContents
-from rffpsr_ros.cli.proposal import Proposal, field_range
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.signals.channels import Channel
+from rffpsr_ros.training.proposal.bag_contents import BagContents
+from rffpsr_ros.training.proposal.propose import Proposal, field_range
 
 _PLAIN = re.compile(r"[A-Za-z_/][\w./]*\Z", re.ASCII)
 _WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
@@ -23,7 +23,7 @@ _HEAD = """\
 # Quote paths with brackets: YAML takes them for lists.
 /**:
   ros__parameters:
-    # Ticks per second. The first observation sets the pace: it came at {pace:.4g} Hz.
+    # Ticks per second. The first observation sets the pace: it was recorded at {pace:.4g} Hz.
     rate: {rate}
     # A silence longer than this (seconds) ends a segment; nothing is learned across it.
     max_gap: {max_gap}

@@ -20,7 +20,7 @@ RECORDED = "recorded"
 """The future actions that a recording alone knows."""
 
 
-class Forecast(NamedTuple):
+class BagForecast(NamedTuple):
     """A forecast (H, d_o) made at ``made_ns``, when ``seen`` (d_o,) had just been observed.
 
     ``segment`` counts the uninterrupted runs of the bag from 0. At a segment's start nothing was
@@ -37,7 +37,7 @@ class Forecast(NamedTuple):
 
 
 @dataclass
-class Segment:
+class TimedSegment:
     """An uninterrupted run of ticks with their times."""
 
     start_ns: int = 0
@@ -54,15 +54,15 @@ class Segment:
         self.actions.append(tick.action)
 
 
-def segments(bag: BagSampler) -> Iterator[Segment]:
+def segments(bag: BagSampler) -> Iterator[TimedSegment]:
     """Yield the segments of a bag, each as soon as it has ended."""
-    segment = Segment()
+    segment = TimedSegment()
     for event in bag.events():
         if isinstance(event, Tick):
             segment.add(event)
         elif segment.stamps_ns:
             yield segment
-            segment = Segment()
+            segment = TimedSegment()
 
 
 def run_along(
@@ -71,7 +71,7 @@ def run_along(
     horizon: int,
     every: int = 1,
     coverage: float = 0.9,
-) -> Iterator[Forecast]:
+) -> Iterator[BagForecast]:
     """Yield the forecasts of ``model`` at every ``every``-th tick of a bag, in order of time.
 
     The last is made where ``horizon`` recorded actions are still to come. Bands are those of the
@@ -93,10 +93,10 @@ def run_along(
                     continue
                 made_ns = segment.stamps_ns[tick - 1] if tick else segment.start_ns
                 seen = trajectory.observations[tick - 1] if tick else nothing
-                yield Forecast(number, made_ns, seen, values, RECORDED, half_width)
+                yield BagForecast(number, made_ns, seen, values, RECORDED, half_width)
 
 
-def replay(run: Replay) -> Iterator[Forecast]:
+def replay(run: Replay) -> Iterator[BagForecast]:
     """Yield the forecasts that a node makes which is fed the bag, and close it."""
     number = 0
     for outcome in run.outcomes():
@@ -104,4 +104,6 @@ def replay(run: Replay) -> Iterator[Forecast]:
             number += 1
         elif outcome.forecast is not None:
             made_ns, values, _, assumes, half_width = outcome.forecast
-            yield Forecast(number, made_ns, outcome.tick.observation, values, assumes, half_width)
+            yield BagForecast(
+                number, made_ns, outcome.tick.observation, values, assumes, half_width
+            )

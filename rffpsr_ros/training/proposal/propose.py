@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rffpsr_ros.cli.bag_contents import BagContents, FieldRange, TopicContents
-from rffpsr_ros.cli.field_knowledge import default_fields, unit_of
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP, Channel
 from rffpsr_ros.signals.fields.grammar import parse_field
+from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, TopicContents
+from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of
 
 FASTEST = 100.0
 """Hz proposed at most: a model looks ahead a few ticks, and they should amount to something."""
@@ -31,7 +31,7 @@ _NO_SIGNAL = re.compile(
 _GENERIC = ("data", "raw", "data_raw", "state", "states", "status", "filtered", "cmd", "command")
 
 
-class Choice(NamedTuple):
+class TopicChoice(NamedTuple):
     """A topic that the user named, and the fields of it; none: those that its type suggests."""
 
     topic: str
@@ -49,7 +49,7 @@ class Proposal(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def parse_choice(text: str) -> Choice:
+def parse_choice(text: str) -> TopicChoice:
     """Return what ``TOPIC[:FIELD,FIELD...]`` names.
 
     Raises
@@ -63,11 +63,13 @@ def parse_choice(text: str) -> Choice:
         raise InputError(f"'{text}' names no topic; write it as /imu/data:angular_velocity.z")
     for path in fields:
         parse_field(path)
-    return Choice(topic.strip(), fields)
+    return TopicChoice(topic.strip(), fields)
 
 
 def propose(
-    contents: BagContents, observed: Sequence[Choice] = (), commanded: Sequence[Choice] = ()
+    contents: BagContents,
+    observed: Sequence[TopicChoice] = (),
+    commanded: Sequence[TopicChoice] = (),
 ) -> Proposal:
     """Return a configuration for what was found, as far as it was not chosen.
 
@@ -89,7 +91,9 @@ def propose(
     pace_rate = observations[0][0].timing.rate
     rate = _neat(pace_rate)
     if rate < 0.98 * pace_rate:
-        remarks.append(f"the pace topic came at {pace_rate:.4g} Hz; {rate:g} Hz are proposed")
+        remarks.append(
+            f"the pace topic was recorded at {pace_rate:.4g} Hz; {rate:g} Hz are proposed"
+        )
     names: set[str] = set()
     seen = tuple(_channel(t, fields, names, rate) for t, fields in observations)
     names = set()
@@ -101,7 +105,7 @@ def propose(
 _Picked = tuple[TopicContents, tuple[str, ...]]
 
 
-def _chosen(contents: BagContents, choice: Choice) -> _Picked:
+def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
     topic = contents.topics.get(choice.topic) or contents.topics.get("/" + choice.topic.lstrip("/"))
     if topic is None:
         raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rffpsr_ros.cli.bag_contents import FieldRange
+from rffpsr_ros.training.proposal.bag_contents import FieldRange
 
 MOST_FIELDS = 12
 """Fields proposed of one topic at most."""
