@@ -6,8 +6,8 @@
 A record is current while neither its method's source nor its options change, names included. After
 a change that only moves or renames, the first run of each record that is no longer current is
 measured anew; where all its scores are those on record, up to one in the last digit kept, all runs
-of the record get the keys of today's source. Otherwise the record is left alone, and the exit code is 1:
-`benchmarks.compare` and the paper's experiments measure it anew.
+of the record get the keys of today's source. Otherwise the record is left alone, and the exit code
+is 1: `benchmarks.compare` and the paper's experiments measure it anew.
 """
 
 from __future__ import annotations
