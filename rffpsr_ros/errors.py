@@ -15,15 +15,16 @@ class InputError(ValueError):
     """
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known name, else what is known.
 
-    Meant as the end of the one sentence of an `InputError`.
+    Meant as the end of the one sentence of an `InputError`. ``prefix`` is the group, such as
+    ``learning.``, without which a user cannot write the name.
     """
     names = list(known)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
-        return f"; did you mean '{close[0]}'?"
+        return f"; did you mean '{prefix}{close[0]}'?"
     if not names:
         return ""
     listed = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
@@ -40,4 +41,5 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], group: str) -> No
     """
     for key in given:
         if key not in known:
-            raise InputError(f"unknown key '{group}.{key}'{did_you_mean(key, known)}")
+            nearest = did_you_mean(key, known, f"{group}.")
+            raise InputError(f"unknown key '{group}.{key}'{nearest}")

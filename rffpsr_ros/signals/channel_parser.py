@@ -90,7 +90,7 @@ class _Checker:
         for key in mapping:
             if key not in known:
                 raise InputError(
-                    f"unknown key '{path}{key}' in {self.source}{did_you_mean(key, known)}"
+                    f"unknown key '{path}{key}' in {self.source}{did_you_mean(key, known, path)}"
                 )
 
     def number(self, value: object, key: str, right: str) -> float:

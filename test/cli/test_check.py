@@ -53,7 +53,7 @@ def test_json_has_the_figures_behind_the_words(run: Run, robot: Path, configurat
 def test_a_misspelt_option_is_refused_before_reading(run: Run, configuration: Path) -> None:
     outcome = run("check", "nowhere", "--config", configuration, "--set", "learning.rnk=3")
     assert outcome.code == 2
-    assert "did you mean 'rank'?" in outcome.err
+    assert "did you mean 'learning.rank'?" in outcome.err
 
 
 def test_plot_is_drawn(run: Run, robot: Path, configuration: Path, here: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
     [
         ("{log_probability: motr}", "it must be the name of a channel of the actions: motor"),
         ("{log_probability: motor}", "the only action"),
-        ("{gain: [[1]]}", "did you mean 'gains'?"),
+        ("{gain: [[1]]}", "did you mean 'dataset.policy.gains'?"),
         ("{gains: [[1]]}", "needs log_probability, or gains and deviation"),
         ("{gains: [1], deviation: [1]}", "gains must hold 1 rows of 1 numbers"),
         ("{gains: [[1]], deviation: [1], log_probability: motor}", "give one form"),
