@@ -38,6 +38,7 @@ setup(
     install_requires=[
         "numpy>=1.24",
         "scipy>=1.10",
+        "threadpoolctl>=3.1",
         "PyYAML>=6.0",
         "rosbags>=0.10.9",
         "tqdm>=4.64",

@@ -40,11 +40,13 @@ FLOORS = {
     "rffpsr_ros.nodes": 10,
 }
 NUMERICAL = {"numpy", "scipy"}
-DEPENDENCIES = NUMERICAL | {"yaml", "rosbags", "tqdm"}
+DEPENDENCIES = NUMERICAL | {"threadpoolctl", "yaml", "rosbags", "tqdm"}
 # Imported where they are used, never with the module.
 EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
-COMPILED = "rffpsr_ros.psr.runtime.compiling"
-"""Imported only where numba is installed."""
+ALSO_NUMERICAL = {
+    "rffpsr_ros.parallel.blas_threads": {"threadpoolctl"},
+    "rffpsr_ros.psr.runtime.compiling": {"numba"},  # imported only where that is installed
+}
 LEARNING = tuple(
     f"rffpsr_ros.{room}" for room in ("numerics", "parallel", "data", "psr", "models", "recipe")
 )
@@ -115,9 +117,7 @@ def test_no_import_goes_up(module: str) -> None:
 def test_third_parties_are_those_of_its_floor(module: str) -> None:
     allowed, lazily = DEPENDENCIES, EXTRAS
     if module.startswith(LEARNING):
-        allowed, lazily = NUMERICAL, set()
-        if module == COMPILED:
-            allowed = NUMERICAL | {"numba"}
+        allowed, lazily = NUMERICAL | ALSO_NUMERICAL.get(module, set()), set()
     elif module.startswith("rffpsr_ros.recordings"):
         allowed = DEPENDENCIES | COMPRESSION_OF_ROSBAGS
     elif module.startswith("rffpsr_ros.nodes"):

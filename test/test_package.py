@@ -18,6 +18,7 @@ import rffpsr_ros
 ROSDEP_KEYS = {
     "numpy": "python3-numpy",
     "scipy": "python3-scipy",
+    "threadpoolctl": "python3-threadpoolctl",
     "PyYAML": "python3-yaml",
     "rosbags": "python3-rosbags-pip",
     "tqdm": "python3-tqdm",
