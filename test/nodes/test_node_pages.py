@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from rffpsr_ros.nodes.shared import interfaces
+from rffpsr_ros.nodes.filter.interface import FILTER
+from rffpsr_ros.nodes.learner.interface import LEARNER
+from rffpsr_ros.nodes.shared.interface import Interface
 
 LIFECYCLE = {"change_state", "get_state", "get_available_states", "get_available_transitions"}
 OF_ROS = LIFECYCLE | {"get_transition_graph", "transition_event"}
@@ -27,25 +29,27 @@ def test_the_page_is_current(checkout: Path) -> None:
 def test_every_parameter_is_on_the_page(checkout: Path) -> None:
     script = runpy.run_path(str(checkout / "scripts" / "document_nodes.py"))
     text = script["page"]()
-    for table in ("FILTER", "LEARNER", "SIMULATOR", "EXCITATION", "COLLECTOR"):
-        for parameter in script[table]:
+    for node in script["NODES"]:
+        for parameter in node.parameters:
             assert f"| `{parameter.name}`" in text
             assert parameter.description in text
 
 
-@pytest.mark.parametrize("kind", ["filter", "learner"])
+def test_every_node_has_its_section(checkout: Path) -> None:
+    script = runpy.run_path(str(checkout / "scripts" / "document_nodes.py"))
+    nodes = {path.name for path in (checkout / "executables").glob("*_node")}
+    assert {node.executable for node in script["NODES"]} == nodes
+
+
+@pytest.mark.parametrize("node", [FILTER, LEARNER], ids=lambda node: node.name)
 def test_every_topic_and_service_of_a_node_is_declared(
-    ros: Any, kind: str, synthetic_model: Path
+    ros: Any, node: Interface, synthetic_model: Path
 ) -> None:
-    name = f"rffpsr_{kind}"
-    parameters = {"model_path": synthetic_model} if kind == "filter" else {}
-    ros.start(f"{kind}_node", **parameters)
-    topics, services = {
-        "filter": (interfaces.FILTER_TOPICS, interfaces.FILTER_SERVICES),
-        "learner": (interfaces.LEARNER_TOPICS, interfaces.LEARNER_SERVICES),
-    }[kind]
-    declared = {one.name: one.type for one in topics if one.name.startswith("~/")}
-    asked = {one.name for one in services}
+    name = node.name
+    parameters = {"model_path": synthetic_model} if node is FILTER else {}
+    ros.start(node.executable, **parameters)
+    declared = {one.name: one.type for one in node.topics if one.name.startswith("~/")}
+    asked = {one.name for one in node.services}
     graph = ros.peer.node
 
     def offered() -> tuple[dict[str, str], set[str]] | None:

@@ -17,15 +17,16 @@ from std_srvs.srv import Trigger
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.collector.episode_reset import reset_of
-from rffpsr_ros.nodes.shared.parameters import declare, given_parameters, misspelt
+from rffpsr_ros.nodes.collector.interface import COLLECTOR
+from rffpsr_ros.nodes.excitation.interface import EXCITATION
+from rffpsr_ros.nodes.learner.interface import LEARNER
+from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.running import Finished, run
-from rffpsr_ros.nodes.shared.simulation_parameters import COLLECTOR
 
-NAME = "rffpsr_collector"
+NAME = COLLECTOR.name
 LOOK_SECONDS = 0.02
 PATIENCE = 60.0
 """Seconds to wait for a service and its answer."""
-LEARNER, EXCITATION = "rffpsr_learner", "rffpsr_excitation"
 
 Condition = Callable[[], bool]
 
@@ -35,9 +36,7 @@ class CollectorNode(Node):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        declare(self, COLLECTOR)
-        for sentence in misspelt(given_parameters(self), [one.name for one in COLLECTOR]):
-            self.get_logger().warning(sentence)
+        self._value = DeclaredParameters(self, COLLECTOR.parameters)
         self._reset = reset_of(self._value("reset"), self._value("world"))
         self._script = self._steps()
         self._condition: Condition = lambda: True
@@ -61,16 +60,16 @@ class CollectorNode(Node):
         count = self._value("episodes")
         yield lambda: self.get_clock().now().nanoseconds > 0
         for number in range(1, count + 1):
-            yield from self._call(f"{EXCITATION}/stop")
+            yield from self._call(f"{EXCITATION.name}/stop")
             if self._reset is not None:
                 yield from self._ask(self._reset.type, self._reset.service, self._reset)
             yield from self._pause(self._value("settle"))
-            yield from self._call(f"{LEARNER}/start_episode")
-            yield from self._call(f"{EXCITATION}/start")
+            yield from self._call(f"{LEARNER.name}/start_episode")
+            yield from self._call(f"{EXCITATION.name}/start")
             yield from self._pause(self._value("duration"))
-            yield from self._call(f"{LEARNER}/end_episode")
+            yield from self._call(f"{LEARNER.name}/end_episode")
             self.get_logger().info(f"episode {number} of {count} is recorded")
-        yield from self._call(f"{EXCITATION}/stop")
+        yield from self._call(f"{EXCITATION.name}/stop")
 
     def _call(self, service: str) -> Iterator[Condition]:
         yield from self._ask(Trigger, service, None)
@@ -110,9 +109,6 @@ class CollectorNode(Node):
             return False
 
         return met
-
-    def _value(self, name: str) -> Any:
-        return self.get_parameter(name).value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

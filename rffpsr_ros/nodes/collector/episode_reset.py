@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from std_srvs.srv import Trigger
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.simulator.interface import SIMULATOR
 
 
 class EpisodeReset(Protocol):
@@ -29,7 +30,7 @@ class SimulatorReset:
     """Resets this package's simulator; its time goes on."""
 
     type: Any = Trigger
-    service = "rffpsr_simulator/reset"
+    service = f"{SIMULATOR.name}/reset"
 
     def request(self) -> Any:
         """Return the request."""

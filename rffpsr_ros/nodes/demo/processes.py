@@ -81,7 +81,8 @@ class NodeProcesses:
             words += ["-r", remap]
         for key, value in parameters.items():
             words += ["-p", f"{key}:={str(value).lower() if isinstance(value, bool) else value}"]
-        run = f"import sys; from rffpsr_ros.nodes.{name} import main; sys.exit(main())"
+        module = f"rffpsr_ros.nodes.{name.removesuffix('_node')}.{name}"
+        run = f"import sys; from {module} import main; sys.exit(main())"
         with (self._logs / f"{name}.log").open("wb") as log:
             self._running[name] = subprocess.Popen(
                 [sys.executable, "-c", run, *words],

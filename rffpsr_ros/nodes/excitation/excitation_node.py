@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from rclpy.duration import Duration
@@ -16,14 +15,14 @@ from rclpy.node import Node
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.excitation.command_writer import CommandWriter
-from rffpsr_ros.nodes.excitation.excitation_policy import Play, limits, make_play
+from rffpsr_ros.nodes.excitation.interface import EXCITATION
+from rffpsr_ros.nodes.excitation.policy import Play, limits, make_play
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
-from rffpsr_ros.nodes.shared.parameters import declare, given_parameters, misspelt
+from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.shared.running import run
-from rffpsr_ros.nodes.shared.simulation_parameters import EXCITATION
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.numerics.arrays import Array
@@ -31,7 +30,7 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import Tick
 from rffpsr_ros.signals.sampler import Sampler
 
-NAME = "rffpsr_excitation"
+NAME = EXCITATION.name
 PLAN_TYPE = "std_msgs/msg/Float64MultiArray"
 DEPTH = 10
 PATIENCE = Duration(seconds=1)
@@ -43,9 +42,7 @@ class ExcitationNode(Node):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        declare(self, EXCITATION)
-        for sentence in misspelt(given_parameters(self), [p.name for p in EXCITATION]):
-            self.get_logger().warning(sentence)
+        self._value = DeclaredParameters(self, EXCITATION.parameters)
         self._configuration = channels_given_to(self)
         self._complaints = Complaints(self.get_logger())
         self._writers = _writers(self._configuration)
@@ -185,9 +182,6 @@ class ExcitationNode(Node):
     def _stop_when_asked(self) -> str:
         self._stop("asked for by a service call")
         return "the command is zero"
-
-    def _value(self, name: str) -> Any:
-        return self.get_parameter(name).value
 
 
 def _writers(configuration: ChannelConfiguration) -> dict[str, CommandWriter]:

@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, JumpThreshold
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
@@ -28,24 +27,25 @@ from rffpsr_ros.forecasting.follower import (
 )
 from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.nodes.filter.backlog import Backlog
-from rffpsr_ros.nodes.filter.filter_report import (
+from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
+from rffpsr_ros.nodes.filter.interface import FILTER
+from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
+from rffpsr_ros.nodes.filter.report import (
     StepTimes,
     forecast_finding,
     inputs_finding,
     model_finding,
     waiting_sentence,
 )
-from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
-from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, diagnostic_array
-from rffpsr_ros.nodes.shared.parameters import FILTER, declare, given_parameters, misspelt, refusal
+from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
 from rffpsr_ros.nodes.shared.trigger_services import offer
 
-NAME = "rffpsr_filter"
+NAME = FILTER.name
 HOUSEKEEPING_SECONDS = 0.4
 DIAGNOSTICS_EVERY = 2
 
@@ -55,13 +55,11 @@ class FilterNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        declare(self, FILTER)
-        self._settings: dict[str, Any] = {}
-        self._read_parameters()
+        self._follower: Follower | None = None
+        self._value = DeclaredParameters(self, FILTER.parameters, self._on_parameters_set)
         self._complaints = Complaints(self.get_logger())
         self._source = ModelSource(self._value("model_path"))
         self._served: ServedModel | None = None
-        self._follower: Follower | None = None
         self._inputs: dict[str, TopicInput] = {}
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
         self._active = False
@@ -79,8 +77,6 @@ class FilterNode(LifecycleNode):
         offer(self, {"reset": self._on_reset, "reload": self._on_reload})
         self._plans: Any = None
         self._listen_to_plans()
-        self.add_on_set_parameters_callback(self._on_set_parameters)
-        self.add_post_set_parameters_callback(self._on_parameters_set)
         # The handle must be kept: without it the clock forgets the callback.
         self._jumps = self.get_clock().create_jump_callback(
             JumpThreshold(
@@ -88,8 +84,6 @@ class FilterNode(LifecycleNode):
             ),
             post_callback=self._on_time_jump,
         )
-        for sentence in misspelt(given_parameters(self), [one.name for one in FILTER]):
-            self.get_logger().warning(sentence)
 
     # Lifecycle. Exceptions in these callbacks would vanish without a trace.
 
@@ -291,12 +285,7 @@ class FilterNode(LifecycleNode):
         self._outputs.forget()
         self.get_logger().info(f"reset ({reason}); the belief begins anew")
 
-    def _on_set_parameters(self, changed: Sequence[Any]) -> SetParametersResult:
-        reason = refusal(FILTER, changed)
-        return SetParametersResult(successful=not reason, reason=reason)
-
-    def _on_parameters_set(self, changed: Sequence[Any]) -> None:
-        self._read_parameters()
+    def _on_parameters_set(self) -> None:
         if self._follower is None:
             return
         self._follower.change(self._options())
@@ -337,12 +326,6 @@ class FilterNode(LifecycleNode):
     def _options(self) -> FollowOptions:
         names = FollowOptions.__dataclass_fields__
         return FollowOptions(**{name: self._value(name) for name in names})
-
-    def _read_parameters(self) -> None:
-        self._settings = {one.name: self.get_parameter(one.name).value for one in FILTER}
-
-    def _value(self, name: str) -> Any:
-        return self._settings[name]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
-from rffpsr_ros.nodes.shared.prepared_message import PreparedMessage
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.forecast_messages import (
     FORECAST_TYPES,

@@ -12,7 +12,7 @@ from launch_ros.actions import Node
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.launching.common import argument, flag
-from rffpsr_ros.nodes.simulator.simulated_world import CAMERA_WORLD, bridge_file, world_file
+from rffpsr_ros.nodes.simulator.world import CAMERA_WORLD, bridge_file, world_file
 
 
 def gazebo_installed() -> bool:

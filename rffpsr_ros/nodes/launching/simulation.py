@@ -8,7 +8,7 @@ from launch import LaunchContext
 from launch.actions import DeclareLaunchArgument
 
 from rffpsr_ros.nodes.launching.common import argument, choice, flag, node, number, parameter_file
-from rffpsr_ros.nodes.simulator.simulated_world import whole_milliseconds, world_file
+from rffpsr_ros.nodes.simulator.world import whole_milliseconds, world_file
 from rffpsr_ros.signals.channel_file import load_channels
 
 SYSTEMS = ("synthetic", "swimmer")

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -20,13 +19,14 @@ from std_msgs.msg import Bool
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
+from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.learner.recovery import Recovery
 from rffpsr_ros.nodes.learner.training_run import TrainingRun, model_written
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.default_places import episodes_folder, new_model_path
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, Finding, status
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
-from rffpsr_ros.nodes.shared.parameters import LEARNER, declare, given_parameters, misspelt, refusal
+from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs
@@ -34,7 +34,7 @@ from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.recordings.episode_store import EpisodeStore
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
-NAME = "rffpsr_learner"
+NAME = LEARNER.name
 HOUSEKEEPING_SECONDS = 0.25
 LATCHED = QoSProfile(
     depth=1,
@@ -48,9 +48,7 @@ class LearnerNode(LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        declare(self, LEARNER)
-        for sentence in misspelt(given_parameters(self), [one.name for one in LEARNER]):
-            self.get_logger().warning(sentence)
+        self._value = DeclaredParameters(self, LEARNER.parameters)
         self._complaints = Complaints(self.get_logger())
         self._configuration: ChannelConfiguration | None = None
         self._keeper: EpisodeKeeper | None = None
@@ -75,7 +73,6 @@ class LearnerNode(LifecycleNode):
         )
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
-        self.add_on_set_parameters_callback(self._on_set_parameters)
 
     # Lifecycle. Exceptions in these callbacks would vanish without a trace.
 
@@ -335,13 +332,6 @@ class LearnerNode(LifecycleNode):
         self._told = news
         self._status.publish(status(self.get_name(), finding))
         self._recording.publish(Bool(data=episode is not None))
-
-    def _on_set_parameters(self, changed: Sequence[Any]) -> SetParametersResult:
-        reason = refusal(LEARNER, changed)
-        return SetParametersResult(successful=not reason, reason=reason)
-
-    def _value(self, name: str) -> Any:
-        return self.get_parameter(name).value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,11 +1,11 @@
-"""Every parameter of every node: one table each, from which they are declared and documented.
+"""Parameters of nodes: what they are, how they are declared and checked.
 
-Reading a table needs no ROS; only `declare` talks to a node.
+The parameters of a node stand in its `interface`; reading them needs no ROS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -63,139 +63,57 @@ QUEUE_DEPTH = Parameter(
     "queue_depth", 1000, "Messages of a topic that may wait to be taken.", 1, 100_000
 )
 
-FILTER: tuple[Parameter, ...] = (
-    AUTOSTART,
-    Parameter(
-        "model_path",
-        "",
-        "The model file to serve; empty: the newest one of the learner.",
-    ),
-    Parameter("horizon", 10, "Ticks that forecasts look ahead.", 1, 10_000, fixed=False),
-    Parameter(
-        "lead",
-        1,
-        "Ticks ahead at which `~/predicted` and `~/error` look; at most `horizon`.",
-        1,
-        10_000,
-        fixed=False,
-    ),
-    Parameter(
-        "coverage",
-        0.9,
-        "The share of what comes that the bands of `~/band` shall cover.",
-        0.5,
-        0.99,
-        fixed=False,
-    ),
-    Parameter(
-        "future_actions",
-        "hold",
-        "The actions that forecasts assume: the last command held, zero, or `~/planned_actions`"
-        " (held where there is none).",
-        choices=("hold", "zero", "topic"),
-        fixed=False,
-    ),
-    Parameter(
-        "publish_every",
-        1,
-        "Forecast after every so many ticks; the belief follows every tick.",
-        1,
-        1_000_000,
-        fixed=False,
-    ),
-    Parameter(
-        "start",
-        "running",
-        "Where the first belief, and that after `~/reset`, comes from: `running` (the robot is in"
-        " mid-run: from the first ticks seen) or `episode` (an episode starts: the learned"
-        " initial belief).",
-        choices=("running", "episode"),
-        fixed=False,
-    ),
-    Parameter(
-        "compiled",
-        True,
-        "Run the model's step compiled, if numba is installed (the extra `fast`). The first time"
-        " this takes some seconds before the node serves.",
-    ),
-    Parameter(
-        "stale_after",
-        0.0,
-        "Seconds without a tick after which, and every so many seconds, a forecast marked stale is"
-        " published, for up to `horizon` ticks; 0: never.",
-        0.0,
-        1e9,
-    ),
-    RESET_ON_TIME_JUMP,
-    QUEUE_DEPTH,
-    Parameter(
-        "log_sequence",
-        "",
-        "A folder in which to log every message that the model was fed, as a bag that `rffpsr"
-        " predict` replays exactly; empty: no log.",
-    ),
-    Parameter(
-        "drift_warning",
-        4.0,
-        "Warn when the live squared error exceeds so many times that of training.",
-        1.0,
-        1e9,
-        fixed=False,
-    ),
-    EXECUTOR,
-)
 
-LEARNER: tuple[Parameter, ...] = (
-    AUTOSTART,
-    Parameter(
-        "channels_file",
-        "",
-        "A file with the channel configuration; empty: it is among this node's parameters"
-        " (`rate`, `observation.inputs`, ...).",
-    ),
-    Parameter(
-        "dataset_directory",
-        "",
-        "The folder of the episodes; empty: `rffpsr/episodes` in `ROS_HOME` (`~/.ros`).",
-    ),
-    Parameter(
-        "model_path",
-        "",
-        "The model file to write; empty: a new one named by date in `rffpsr/models` in `ROS_HOME`.",
-        fixed=False,
-    ),
-    Parameter(
-        "episode.label",
-        "",
-        "A word for the next episodes; part of their names and stored along.",
-        fixed=False,
-    ),
-    Parameter(
-        "episode.max_duration",
-        0.0,
-        "Seconds after which an episode ends and is kept; 0: none.",
-        0.0,
-        1e9,
-        fixed=False,
-    ),
-    Parameter(
-        "episode.auto_start",
-        False,
-        "Start an episode as soon as every topic has a message, and again after each end.",
-        fixed=False,
-    ),
-    RESET_ON_TIME_JUMP,
-    Parameter(
-        "minimum_free_disk",
-        200.0,
-        "Megabytes; with less free disk space an episode ends and none starts.",
-        1.0,
-        1e9,
-        fixed=False,
-    ),
-    Parameter("queue_depth", 5000, "Messages of a topic that may wait to be recorded.", 1, 100_000),
-    EXECUTOR,
-)
+class DeclaredParameters:
+    """A node's parameters: declared, checked when they change, and read by name.
+
+    Names that were given but look like misspelt ones are warned of.
+
+    Parameters
+    ----------
+    node, table
+        Whose, and which.
+    changed
+        Called after values were set.
+
+    Raises
+    ------
+    InputError
+        As `declare`.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        table: Sequence[Parameter],
+        changed: Callable[[], None] | None = None,
+    ) -> None:
+        self._node, self._table = node, table
+        self._changed = changed
+        declare(node, table)
+        self._read()
+        for sentence in misspelt(given_parameters(node), self._values):
+            node.get_logger().warning(sentence)
+        node.add_on_set_parameters_callback(self._check)
+        node.add_post_set_parameters_callback(self._take)
+
+    def __call__(self, name: str) -> Any:
+        """Return the value of a parameter."""
+        return self._values[name]
+
+    def _read(self) -> None:
+        self._values = {one.name: self._node.get_parameter(one.name).value for one in self._table}
+
+    def _check(self, changed: Iterable[Any]) -> Any:
+        from rcl_interfaces.msg import SetParametersResult
+
+        reason = refusal(self._table, changed)
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    def _take(self, changed: Iterable[Any]) -> None:
+        self._read()
+        if self._changed is not None:
+            self._changed()
 
 
 def declare(node: Any, table: Iterable[Parameter]) -> None:

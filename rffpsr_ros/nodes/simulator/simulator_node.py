@@ -19,16 +19,16 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
-from rffpsr_ros.nodes.shared.parameters import declare, given_parameters, misspelt
+from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.running import run
-from rffpsr_ros.nodes.shared.simulation_parameters import SIMULATOR
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.nodes.simulator.command_wait import CommandWait
-from rffpsr_ros.nodes.simulator.simulated_topics import ROBOTS, CommandTopic
-from rffpsr_ros.nodes.simulator.simulated_world import simulated_world
+from rffpsr_ros.nodes.simulator.interface import SIMULATOR
+from rffpsr_ros.nodes.simulator.topics import ROBOTS, CommandTopic
+from rffpsr_ros.nodes.simulator.world import simulated_world
 from rffpsr_ros.simulation.live_simulation import LiveSimulation, period_ns
 
-NAME = "rffpsr_simulator"
+NAME = SIMULATOR.name
 DEPTH = 10
 MOST_BEHIND_NS = 500_000_000
 """In real time, ticks up to so far behind are made up for; beyond, time is skipped."""
@@ -39,9 +39,7 @@ class SimulatorNode(Node):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        declare(self, SIMULATOR)
-        for sentence in misspelt(given_parameters(self), [p.name for p in SIMULATOR]):
-            self.get_logger().warning(sentence)
+        self._value = DeclaredParameters(self, SIMULATOR.parameters)
         world, rate = self._value("world"), self._value("rate")
         self._robot = simulated_world(world, rate) if world else ROBOTS[self._value("system")]()
         self._speed = self._value("speed")
@@ -176,9 +174,6 @@ class SimulatorNode(Node):
             raise InputError("the simulation has not started: there is no time yet")
         self._simulation.restart()
         return "the robot is back at the start"
-
-    def _value(self, name: str) -> Any:
-        return self.get_parameter(name).value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

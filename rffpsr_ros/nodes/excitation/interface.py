@@ -1,56 +1,26 @@
-"""Every parameter of the nodes that simulate and excite; see `nodes.shared.parameters`."""
+"""What the excitation node offers: its parameters, topics and services."""
 
 from __future__ import annotations
 
+from rffpsr_ros.nodes.shared.interface import FLOATS, OUTPUT, SENSOR, Interface, Service, Topic
 from rffpsr_ros.nodes.shared.parameters import EXECUTOR, QUEUE_DEPTH, Parameter
 from rffpsr_ros.simulation.excitation import EXCITATIONS
 
-SIMULATOR: tuple[Parameter, ...] = (
-    Parameter(
-        "system",
-        "synthetic",
-        "What to simulate: `synthetic` (the paper's driven oscillator, 20 Hz) or `swimmer` (three"
-        " links in a viscous fluid, two torques, 33 Hz).",
-        choices=("synthetic", "swimmer"),
-    ),
-    Parameter(
-        "world",
-        "",
-        "A world to simulate instead of `system`: an SDF file with its `gazebo_bridge_*.yaml`, or"
-        " `pendulum`, `arm` or `arm_camera`. Needs Drake (extra `sdf`).",
-    ),
-    Parameter(
-        "rate",
-        0.0,
-        "How often per second a `world` is shown and takes commands; 0: at every step of physics,"
-        " 250 Hz, as in Gazebo. Its ticks must be whole milliseconds.",
-        0.0,
-        1000.0,
-    ),
-    Parameter(
-        "speed",
-        1.0,
-        "How many times faster than time to simulate; other than 1.0 only with `publish_clock`.",
-        0.01,
-        1000.0,
-    ),
-    Parameter(
-        "publish_clock",
-        False,
-        "Publish `/clock`, so that all nodes with `use_sim_time` follow the simulation's time.",
-    ),
-    Parameter(
-        "wait_for_commands",
-        False,
-        "With `publish_clock`: go on no sooner than half a period after a command has come, so that"
-        " none is late however busy the machine is. For an excitation paced by `observations`.",
-    ),
-    Parameter("noise", [0.0], "Standard deviation of measurement noise: one for all, or one each."),
-    Parameter("seed", 0, "Of initial states and measurement noise.", 0, 2**31 - 1),
-    EXECUTOR,
-)
+_DESCRIPTION = """\
+Sends commands to learn from, on the action topics of a channel configuration, within limits.
 
-EXCITATION: tuple[Parameter, ...] = (
+```
+ros2 run rffpsr_ros excitation_node --ros-args --params-file arm.yaml
+```
+
+**The end is zero.** Whatever ends it (`~/stop`, `duration`, SIGINT, SIGTERM), the last command is
+zero, and it waits for listeners to confirm it. After `kill -9` nobody sends zero: a robot needs a
+watchdog of its own.
+
+**Limits** must be given: with the default, zero, there is nothing to excite.
+"""
+
+_PARAMETERS = (
     Parameter("autostart", True, "Excite from the start, without waiting for a call of `~/start`."),
     Parameter(
         "channels_file",
@@ -119,24 +89,42 @@ EXCITATION: tuple[Parameter, ...] = (
     EXECUTOR,
 )
 
-COLLECTOR: tuple[Parameter, ...] = (
-    Parameter("episodes", 10, "How many episodes to record.", 1, 1_000_000),
-    Parameter("duration", 10.0, "Seconds of an episode.", 0.1, 1e6),
-    Parameter("settle", 1.0, "Seconds between the reset and the episode.", 0.0, 1e6),
-    Parameter(
-        "reset",
-        "simulator",
-        "How to put the robot back before each episode: by the `simulator` of this package, by"
-        " `gazebo`, or not at all (`none`: leave it time to `settle`).",
-        choices=("simulator", "gazebo", "none"),
+_TOPICS = (
+    Topic(
+        "the action channels' topics",
+        "published",
+        "as configured",
+        OUTPUT,
+        "The commands. Fields that the configuration does not name stay zero; a header gets the"
+        " time of sending.",
     ),
-    Parameter("world", "", "With `reset: gazebo`: the name of the world."),
-    EXECUTOR,
+    Topic(
+        "the observation channels' topics",
+        "subscribed",
+        "as configured",
+        SENSOR,
+        "With `feedback` or `pace: observations`.",
+    ),
+    Topic(
+        "~/planned_actions",
+        "published",
+        FLOATS,
+        OUTPUT,
+        "With `announce`: the next actions, ticks x action, of which the first is sent right"
+        " after. Remap the filter's `~/planned_actions` to it.",
+    ),
 )
 
-TABLES: dict[str, tuple[Parameter, ...]] = {
-    "simulator_node": SIMULATOR,
-    "excitation_node": EXCITATION,
-    "collector_node": COLLECTOR,
-}
-"""The table of each node, by the name of its executable."""
+_SERVICES = (
+    Service("~/start", "Begin the signal anew, with new random numbers."),
+    Service("~/stop", "Send zero, and nothing more until `~/start`."),
+)
+
+EXCITATION = Interface(
+    executable="excitation_node",
+    name="rffpsr_excitation",
+    description=_DESCRIPTION,
+    parameters=_PARAMETERS,
+    topics=_TOPICS,
+    services=_SERVICES,
+)

@@ -12,7 +12,7 @@ import yaml
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.message_classes import make
 from rffpsr_ros.nodes.shared.package_files import package_folder
-from rffpsr_ros.nodes.simulator.simulated_topics import (
+from rffpsr_ros.nodes.simulator.topics import (
     JOINT_STATES,
     CommandTopic,
     ObservationTopic,

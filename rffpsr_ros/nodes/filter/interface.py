@@ -1,0 +1,207 @@
+"""What the filter node offers: its parameters, topics and services."""
+
+from __future__ import annotations
+
+from rffpsr_ros.nodes.shared.interface import FLOATS, OUTPUT, SENSOR, Interface, Service, Topic
+from rffpsr_ros.nodes.shared.parameters import (
+    AUTOSTART,
+    EXECUTOR,
+    QUEUE_DEPTH,
+    RESET_ON_TIME_JUMP,
+    Parameter,
+)
+
+_DESCRIPTION = """\
+Follows a robot with a learned model and publishes what it expects next. The model file holds
+everything else: topics, fields, rate. A lifecycle node that starts by itself (`autostart`).
+
+```
+ros2 launch rffpsr_ros filter.launch.py model_path:=arm.psr
+ros2 run rffpsr_ros filter_node --ros-args -p model_path:=arm.psr -r /joint_states:=/arm/joints
+```
+
+**Ticks.** Messages alone move it, through the very sampler that training used: a sample of the
+first observation closes a tick, the belief takes it, and a forecast is published. In silence
+nothing moves; the diagnostics say so. A gap longer than the channels' `max_gap`, or time going
+back, ends the segment: the belief begins anew.
+
+**Starting.** Until every channel has a sample it says what it waits for. In mid-run
+(`start: running`) the belief comes from the first ticks seen; at an episode's start
+(`start: episode`, and after time went back) it is the learned initial one.
+
+**Errors.** The live error is measured with the actions that really came, as in training, whatever
+the forecasts assume. If it exceeds `drift_warning` times that of training, the diagnostics warn.
+
+**Field reports.** With `log_sequence` set, everything the model is fed is logged to a bag, resets,
+plans and options included; `rffpsr predict BAG --model FILE --out OUT` then gives exactly the
+forecasts that were published.
+
+**Cost.** A topic nobody listens to costs nothing; with no listener at all, no forecasts are made
+beyond those that measure the live error, one in `horizon` ticks. `publish_every` thins forecasts,
+never updates. A node that is a hundred ticks behind leaves out forecasts until it has caught up;
+the diagnostics say so.
+"""
+
+_PARAMETERS = (
+    AUTOSTART,
+    Parameter(
+        "model_path",
+        "",
+        "The model file to serve; empty: the newest one of the learner.",
+    ),
+    Parameter("horizon", 10, "Ticks that forecasts look ahead.", 1, 10_000, fixed=False),
+    Parameter(
+        "lead",
+        1,
+        "Ticks ahead at which `~/predicted` and `~/error` look; at most `horizon`.",
+        1,
+        10_000,
+        fixed=False,
+    ),
+    Parameter(
+        "coverage",
+        0.9,
+        "The share of what comes that the bands of `~/band` shall cover.",
+        0.5,
+        0.99,
+        fixed=False,
+    ),
+    Parameter(
+        "future_actions",
+        "hold",
+        "The actions that forecasts assume: the last command held, zero, or `~/planned_actions`"
+        " (held where there is none).",
+        choices=("hold", "zero", "topic"),
+        fixed=False,
+    ),
+    Parameter(
+        "publish_every",
+        1,
+        "Forecast after every so many ticks; the belief follows every tick.",
+        1,
+        1_000_000,
+        fixed=False,
+    ),
+    Parameter(
+        "start",
+        "running",
+        "Where the first belief, and that after `~/reset`, comes from: `running` (the robot is in"
+        " mid-run: from the first ticks seen) or `episode` (an episode starts: the learned"
+        " initial belief).",
+        choices=("running", "episode"),
+        fixed=False,
+    ),
+    Parameter(
+        "compiled",
+        True,
+        "Run the model's step compiled, if numba is installed (the extra `fast`). The first time"
+        " this takes some seconds before the node serves.",
+    ),
+    Parameter(
+        "stale_after",
+        0.0,
+        "Seconds without a tick after which, and every so many seconds, a forecast marked stale is"
+        " published, for up to `horizon` ticks; 0: never.",
+        0.0,
+        1e9,
+    ),
+    RESET_ON_TIME_JUMP,
+    QUEUE_DEPTH,
+    Parameter(
+        "log_sequence",
+        "",
+        "A folder in which to log every message that the model was fed, as a bag that `rffpsr"
+        " predict` replays exactly; empty: no log.",
+    ),
+    Parameter(
+        "drift_warning",
+        4.0,
+        "Warn when the live squared error exceeds so many times that of training.",
+        1.0,
+        1e9,
+        fixed=False,
+    ),
+    EXECUTOR,
+)
+
+_TOPICS = (
+    Topic(
+        "the channels' topics",
+        "subscribed",
+        "as in the model file",
+        SENSOR,
+        "What the model is fed, under the names it was trained with; remap them as any topic.",
+    ),
+    Topic(
+        "~/planned_actions",
+        "subscribed",
+        FLOATS,
+        OUTPUT,
+        "Coming actions, horizon x action, for `future_actions: topic`. Row 0 acts in the tick in"
+        " which a command sent now acts: the first tick of the next forecast. A plan shorter than"
+        " the horizon is held; rows that have passed are dropped.",
+    ),
+    Topic(
+        "~/prediction",
+        "published",
+        FLOATS,
+        OUTPUT,
+        "The forecast, horizon x observation, as `layout.dim` says. The first label also says"
+        " which future actions are assumed, and of a forecast made in silence how stale it is.",
+    ),
+    Topic(
+        "~/band",
+        "published",
+        FLOATS,
+        OUTPUT,
+        "The band around the forecast, bound x horizon x observation: first the lower bounds, then"
+        " the upper. It covers the share `coverage` of what comes if the assumed actions come, and"
+        " learns from its misses. Nothing, if the model file holds no bands.",
+    ),
+    Topic(
+        "~/trajectory",
+        "published",
+        "trajectory_msgs/msg/JointTrajectory",
+        OUTPUT,
+        "The forecast with names and `time_from_start`, from the time it was made at."
+        " `header.frame_id` says which future actions are assumed.",
+    ),
+    Topic(
+        "~/predicted",
+        "published",
+        "sensor_msgs/msg/JointState",
+        OUTPUT,
+        "The forecast at `lead` ticks ahead, stamped with the time it is for: a plot lays it over"
+        " the measured signal.",
+    ),
+    Topic(
+        "~/error",
+        "published",
+        "sensor_msgs/msg/JointState",
+        OUTPUT,
+        "What came minus what `~/predicted` had said of it; NaN where nothing came.",
+    ),
+    Topic("~/state", "published", FLOATS, OUTPUT, "The belief after each tick."),
+    Topic(
+        "/diagnostics",
+        "published",
+        "diagnostic_msgs/msg/DiagnosticArray",
+        OUTPUT,
+        "Inputs (rates, ages, gaps), forecast (step times, live error beside that of training,"
+        " causes of new beliefs) and model (file, checksum), every 0.8 s.",
+    ),
+)
+
+_SERVICES = (
+    Service("~/reset", "Forget the belief; the next one starts as the parameter `start` says."),
+    Service("~/reload", "Load the model file anew; if it cannot be served the old model stays."),
+)
+
+FILTER = Interface(
+    executable="filter_node",
+    name="rffpsr_filter",
+    description=_DESCRIPTION,
+    parameters=_PARAMETERS,
+    topics=_TOPICS,
+    services=_SERVICES,
+)

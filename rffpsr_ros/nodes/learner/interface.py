@@ -1,0 +1,119 @@
+"""What the learner node offers: its parameters, topics and services."""
+
+from __future__ import annotations
+
+from rffpsr_ros.nodes.shared.interface import LATCHED, Interface, Service, Topic
+from rffpsr_ros.nodes.shared.parameters import AUTOSTART, EXECUTOR, RESET_ON_TIME_JUMP, Parameter
+
+_DESCRIPTION = """\
+Records episodes of a running robot and trains a model on them. What to record is the channel
+configuration: in a file (`channels_file`), or among the node's parameters (`--params-file`).
+
+```
+ros2 launch rffpsr_ros learner.launch.py params_file:=arm.yaml
+ros2 service call /rffpsr_learner/start_episode std_srvs/srv/Trigger
+ros2 service call /rffpsr_learner/end_episode std_srvs/srv/Trigger
+ros2 service call /rffpsr_learner/train std_srvs/srv/Trigger
+```
+
+**Episodes** are rosbag2 bags (MCAP) named by date and label. The label and the channel
+configuration stand in the metadata (`custom_data`: `label`, `rffpsr_channels`). While one is
+recorded it lies in the hidden folder `.recording`, written out every quarter of a second: after a
+kill the next learner completes what was left. When time goes back one episode ends and the next
+begins. With less than `minimum_free_disk` an episode ends, and is kept.
+
+**Training** runs in a process of its own, at low priority and on one thread, and ends with the
+node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
+is logged and stands in `~/status`. The model file appears complete or not at all. Bags of
+`ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`.
+"""
+
+_PARAMETERS = (
+    AUTOSTART,
+    Parameter(
+        "channels_file",
+        "",
+        "A file with the channel configuration; empty: it is among this node's parameters"
+        " (`rate`, `observation.inputs`, ...).",
+    ),
+    Parameter(
+        "dataset_directory",
+        "",
+        "The folder of the episodes; empty: `rffpsr/episodes` in `ROS_HOME` (`~/.ros`).",
+    ),
+    Parameter(
+        "model_path",
+        "",
+        "The model file to write; empty: a new one named by date in `rffpsr/models` in `ROS_HOME`.",
+        fixed=False,
+    ),
+    Parameter(
+        "episode.label",
+        "",
+        "A word for the next episodes; part of their names and stored along.",
+        fixed=False,
+    ),
+    Parameter(
+        "episode.max_duration",
+        0.0,
+        "Seconds after which an episode ends and is kept; 0: none.",
+        0.0,
+        1e9,
+        fixed=False,
+    ),
+    Parameter(
+        "episode.auto_start",
+        False,
+        "Start an episode as soon as every topic has a message, and again after each end.",
+        fixed=False,
+    ),
+    RESET_ON_TIME_JUMP,
+    Parameter(
+        "minimum_free_disk",
+        200.0,
+        "Megabytes; with less free disk space an episode ends and none starts.",
+        1.0,
+        1e9,
+        fixed=False,
+    ),
+    Parameter("queue_depth", 5000, "Messages of a topic that may wait to be recorded.", 1, 100_000),
+    EXECUTOR,
+)
+
+_TOPICS = (
+    Topic(
+        "the channels' topics",
+        "subscribed",
+        "as configured, else as published",
+        "as strong as every publisher offers, depth `queue_depth`",
+        "What is recorded, as it comes.",
+    ),
+    Topic(
+        "~/status",
+        "published",
+        "diagnostic_msgs/msg/DiagnosticStatus",
+        LATCHED,
+        "What the learner is doing: stage and progress of a training and its error on held-out data"
+        " by now (in standard deviations of the observations), then the model file, what it was"
+        " trained on and its error by horizon on held-out data; warnings of what the recordings"
+        " lack; or why something failed.",
+    ),
+    Topic("~/recording", "published", "std_msgs/msg/Bool", LATCHED, "Whether an episode is on."),
+)
+
+_SERVICES = (
+    Service("~/start_episode", "Begin to record an episode."),
+    Service("~/end_episode", "End the episode and keep it, as a bag in `dataset_directory`."),
+    Service("~/discard_episode", "End the episode and delete it."),
+    Service("~/train", "Train on all kept episodes, in a process of its own; see `~/status`."),
+    Service("~/cancel_training", "End the training; it leaves no process and no file."),
+)
+
+LEARNER = Interface(
+    executable="learner_node",
+    name="rffpsr_learner",
+    description=_DESCRIPTION,
+    parameters=_PARAMETERS,
+    topics=_TOPICS,
+    services=_SERVICES,
+)

@@ -1,0 +1,18 @@
+"""What a node leaves out that cannot keep up."""
+
+from __future__ import annotations
+
+from rffpsr_ros.nodes.filter.backlog import Backlog
+
+S = 1_000_000_000
+
+
+def test_forecasts_are_left_out_from_far_behind_until_nearly_caught_up() -> None:
+    backlog = Backlog()
+    backlog.expect(period=0.01)
+    made = []
+    for waited in (0.0, 0.9, 1.1, 0.5, 0.2, 0.09, 0.9):
+        backlog.note(round(waited * S))
+        made.append(backlog.allows_forecast())
+    assert made == [True, True, False, False, False, True, True]
+    assert (backlog.newly_left_out(), backlog.newly_left_out(), backlog.left_out) == (3, 0, 3)

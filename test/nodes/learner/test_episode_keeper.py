@@ -1,0 +1,117 @@
+"""Which messages become which episode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rosbags.typesys import Stores, get_typestore
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
+from rffpsr_ros.recordings.episode_store import EpisodeStore
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+S = 1_000_000_000
+TYPES = {"/seen": "std_msgs/msg/Float64", "/told": "std_msgs/msg/Float64"}
+STORE = get_typestore(Stores.LATEST)
+CHANNELS = ChannelConfiguration.from_mapping(
+    {
+        "rate": 10.0,
+        "observation": {"inputs": ["seen"], "seen": {"topic": "/seen", "fields": ["data"]}},
+        "action": {"inputs": ["told"], "told": {"topic": "/told", "fields": ["data"]}},
+    }
+)
+
+
+class Keeper:
+    """An `EpisodeKeeper` with what it said."""
+
+    def __init__(self, folder: Path, split: bool = True) -> None:
+        self.said: list[str] = []
+        store = EpisodeStore(folder)
+        self.keeper = EpisodeKeeper(store, CHANNELS, self.said.append, split)
+
+    def take(self, *stamps: float, topic: str = "/seen", receive: float | None = None) -> None:
+        for stamp in stamps:
+            at = stamp if receive is None else receive
+            self.keeper.take(topic, round(at * S), round(stamp * S), b"\x00\x01\x00\x00" + bytes(8))
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Iterator[Keeper]:
+    keeper = Keeper(tmp_path)
+    keeper.keeper.start(TYPES, STORE, "label")
+    yield keeper
+    keeper.keeper.end()
+
+
+def kept(recording: Keeper) -> int:
+    return len(recording.keeper.store.kept())
+
+
+def test_an_episode_is_kept_with_its_configuration(recording: Keeper) -> None:
+    recording.take(*(0.1 * n + 1 for n in range(10)))
+    bag = recording.keeper.end()
+    assert bag is not None
+    text = (bag / "metadata.yaml").read_text(encoding="utf-8")
+    assert "label: label" in text
+    assert "std_msgs/msg/Float64" in text.split("rffpsr_channels", 1)[1]
+    assert recording.keeper.kept == kept(recording) == 1
+    assert recording.keeper.end() is None
+
+
+def test_a_short_episode_is_not_kept(recording: Keeper) -> None:
+    recording.take(1.0, 1.1)
+    assert recording.keeper.end() is None
+    assert kept(recording) == 0
+    assert "shorter than 0.2 s" in recording.said[-1]
+
+
+def test_only_a_real_step_back_in_time_splits(recording: Keeper) -> None:
+    recording.take(1.0, 1.5, 2.0)
+    recording.take(1.95, receive=2.1)  # overtaken on its way
+    recording.take(1.0, topic="/told", receive=2.2)  # each topic has its own time
+    assert recording.keeper.episode is not None
+    assert recording.keeper.episode.count == 5
+    recording.take(1.0, receive=2.3)
+    assert kept(recording) == 1
+    assert recording.keeper.episode.count == 1
+
+
+def test_splitting_can_be_switched_off(tmp_path: Path) -> None:
+    recording = Keeper(tmp_path, split=False)
+    recording.keeper.start(TYPES, STORE, "")
+    recording.take(1.0, 2.0, 1.0, 2.0)
+    bag = recording.keeper.end()
+    assert bag is not None
+    assert kept(recording) == 1
+
+
+class FullDisk:
+    """Stands in for a bag on a full disk."""
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        return fail
+
+
+def test_a_full_disk_ends_the_episode_and_the_next_start_completes_it(tmp_path: Path) -> None:
+    recording = Keeper(tmp_path)
+    episode = recording.keeper.start(TYPES, STORE, "label")
+    recording.take(*(0.1 * n + 1 for n in range(10)))
+    recording.keeper.flush()
+    whole = episode._bag
+    episode._bag = FullDisk()  # type: ignore[assignment]
+    with pytest.raises(InputError, match="No space left on device"):
+        recording.take(3.0)
+    assert recording.keeper.episode is None
+    assert "will be when the learner starts again" in recording.said[-1]
+    del whole
+    saved, lost = EpisodeStore(tmp_path).recover()
+    assert len(saved) == 1
+    assert lost == []
