@@ -27,17 +27,19 @@ from benchmarks.speed_cluster import cluster_here
 from benchmarks.speed_step import joint_runs, synthetic_runs
 from benchmarks.tables import markdown
 from rffpsr_ros.data.scaling import standardise
-from rffpsr_ros.models.rff_psr.fit import COLUMNS_PER_STRIDE, SEGMENT
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, merged
 from rffpsr_ros.psr.predictor import TrainableParameters
 from rffpsr_ros.psr.refinement.minibatches import Drawing, Material, draw_minibatches, slope
 from rffpsr_ros.psr.refinement.segments import cut_segments
-from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RUNS, TICKS, HORIZON, PAST = 12, 3000, 10, 20
+LENGTH = PAST + FitSettings().segment
+"""Ticks of a segment."""
 STEPS = 20
 UNSETTLED = 3
 """Steps at the beginning that do not count: the segments travel, memory grows."""
@@ -71,11 +73,11 @@ class Size(NamedTuple):
 def material_of(runs: Sequence[Trajectory]) -> tuple[Material, TrainableParameters]:
     """Return what refinement of a model of these recordings works on, and the model's weights."""
     # Timed, not judged: a few iterations give weights of the right sizes.
-    parts = RFFPSR(past=PAST, future=HORIZON, iterations=3).fit_one(runs[:4]).parts
+    parts = SingleRFFPSR(past=PAST, future=HORIZON, iterations=3).fit(runs[:4]).parts
     structure = parts.structure._replace(limits=None).astype(np.float32)
     standard = standardise(runs, parts.observation_scaling, parts.action_scaling)
     seen = [np.ones(run.observations.shape, bool) for run in standard]
-    segments = cut_segments(standard, seen, structure, PAST + SEGMENT, PAST, HORIZON, np.float32)
+    segments = cut_segments(standard, seen, structure, LENGTH, PAST, HORIZON, np.float32)
     columns = segments.observations.shape[2]
     by_horizon = np.full((HORIZON, columns), 1 / (HORIZON * columns))
     return Material(structure, segments, by_horizon), parts.parameters.astype(np.float32)
@@ -87,7 +89,7 @@ def size(runs: Sequence[Trajectory], client: Any) -> Size:
     material, parameters = material_of(runs)
     here, there = THIS_PROCESS.holding(material), Cluster(client).holding(material)
     count, ticks = material.segments.target.shape[:2]
-    stride, age = (PAST + SEGMENT) // COLUMNS_PER_STRIDE, np.ones(PAST)
+    stride, age = LENGTH // FitSettings().columns_per_stride, np.ones(PAST)
 
     def seconds(holders: Holders[Material], drawing: Drawing) -> float:
         began = time.perf_counter()

@@ -110,7 +110,9 @@ def fit(
     All but RFF-PSR hold the recordings in memory, and none of them makes use of a cluster.
     """
     if isinstance(learner, RFFPSR):
-        learned: PredictiveModel[Any] = learner.fit(train, validation, progress, client)
+        learned: PredictiveModel[Any] = learner.fit(
+            train, validation, progress=progress, client=client
+        )
         return learned
     train = [trajectory.loaded() for trajectory in train]
     validation = validation and [trajectory.loaded() for trajectory in validation]

@@ -7,15 +7,19 @@ from dataclasses import asdict, replace
 from typing import NamedTuple
 
 from rffpsr_ros.data.folds import Fold
+from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.contract import TrainingRecord
-from rffpsr_ros.models.rff_psr.fit import Effort, Initialisation, complete, initialise, refine
+from rffpsr_ros.models.rff_psr.fit import Initialisation, complete, initialise, refine
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit, fit_two_stages
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, fit_two_stages
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.feature_set import fit_features
+
+SETTINGS = FitSettings()
 
 
 class Trial(NamedTuple):
@@ -54,18 +58,21 @@ class FoldLearner:
         options = self._own(options)
         fitted, initialisation = self._initialised(options)
         # Other ways take the place of more careful tries of the same one.
-        effort = Effort(tries=1, rival=self._best)
+        refinement = replace(SETTINGS.refinement, tries=1, rival=self._best)
+        settings = replace(SETTINGS, refinement=refinement)
         with one_blas_thread():
-            learned = refine(fitted, initialisation, options, self._progress, effort, self._workers)
+            learned = refine(
+                fitted, initialisation, options, settings, self._progress, self._workers
+            )
 
         def finalise() -> RFFPSRModel:
             with one_blas_thread():
-                parts, metrics = complete(fitted, learned, options, self._progress)
+                parts, metrics = complete(fitted, learned, options, settings, self._progress)
             return RFFPSRModel(
                 fitted.signature, TrainingRecord(asdict(options), metrics, fitted.notes), parts
             )
 
-        score = learned.refinement.get("score_after", float("nan"))
+        score = learned.notes.get("score_after", float("nan"))
         self._best = min(self._best, score)
         return Trial(score, finalise)
 
@@ -76,12 +83,17 @@ class FoldLearner:
         """Return what comes before refinement, from the first time on as it was then."""
         with one_blas_thread():
             if self._two_stage_fit is None:
+                summary = summarise(self._part.train, options.past, options.future)
                 self._two_stage_fit = fit_two_stages(
-                    *self._part, options, fit_features, self._progress
+                    TrainingData(*self._part, summary),
+                    options,
+                    SETTINGS,
+                    fit_features,
+                    self._progress,
                 )
             start = replace(options, refine_from="both")
             if start not in self._initialisations:
                 self._initialisations[start] = initialise(
-                    self._two_stage_fit, options, self._progress
+                    self._two_stage_fit, options, SETTINGS, self._progress
                 )
         return self._two_stage_fit, self._initialisations[start]

@@ -7,11 +7,14 @@ from operator import methodcaller
 from typing import Any
 
 from rffpsr_ros.data.gaps import without_gaps
+from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.option_checks import check_names
-from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR, fit_single
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, with_validation
 from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
@@ -77,6 +80,7 @@ class RFFPSR(SingleRFFPSR):
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
+        *,
         progress: Progress | None = None,
         client: Any = None,
     ) -> PredictiveModel[Any]:
@@ -105,12 +109,13 @@ class RFFPSR(SingleRFFPSR):
             if parts:
                 report, notes = progress or silent, notes + filled
                 return fit_ensemble(together, parts, options, report, notes, workers)
-        return self.fit_one(train, validation, progress, client)
+        return self.fit_one(train, validation, progress=progress, client=client)
 
     def fit_one(
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
+        *,
         progress: Progress | None = None,
         client: Any = None,
     ) -> RFFPSRModel:
@@ -123,5 +128,15 @@ class RFFPSR(SingleRFFPSR):
         InputError
             As `fit`.
         """
+        report, workers = progress or silent, workers_of(client)
+        shared_signature(train, validation)
         options, notes = supported_windows(self.options, train)
-        return self.fit_with(options, train, validation, progress, client, notes)
+        train, held_out, held = with_validation(train, validation, options)
+        report("looking over the recordings", 0.0)
+        summary = summarise(train, options.past, options.future, workers)
+        data = TrainingData(train, held_out, summary)
+        data.check(options)
+        features = self._fit_features
+        return RFFPSRModel(
+            *fit_single(data, options, FitSettings(), features, report, workers, notes + held)
+        )

@@ -13,10 +13,12 @@ import pytest
 from rffpsr_ros.data import window_source
 from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows
 from rffpsr_ros.models.rff_psr.fit import initialise, refine
-from rffpsr_ros.models.rff_psr.two_stage_fit import fit_two_stages
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, fit_two_stages, with_validation
 from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
@@ -181,14 +183,15 @@ REFINED = RFFPSR(
 
 def refined(workers: Workers) -> list[bytes]:
     """Return the bits of weights after refinement."""
-    data, options = recordings(12, 300), REFINED.options
+    options, settings = REFINED.options, FitSettings()
+    train, held_out, _ = with_validation(recordings(12, 300), None, options)
+    data = TrainingData(train, held_out, summarise(train, options.past, options.future))
     with one_blas_thread():
-        fitted = fit_two_stages(data, None, options, fit_features, silent)
-        learned = refine(
-            fitted, initialise(fitted, options, silent), options, silent, workers=workers
-        )
-    assert learned.refinement["iterations"] > 0
-    return bits(tuple(learned.parameters))
+        fitted = fit_two_stages(data, options, settings, fit_features, silent)
+        start = initialise(fitted, options, settings, silent)
+        refined_predictor = refine(fitted, start, options, settings, silent, workers)
+    assert refined_predictor.notes["iterations"] > 0
+    return bits(tuple(refined_predictor.parameters))
 
 
 def test_refinement_has_the_same_bits_also_when_a_worker_is_killed_in_the_middle(

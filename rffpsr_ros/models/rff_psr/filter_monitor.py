@@ -8,23 +8,15 @@ back, so the model watches what training showed to be normal.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 
-COLLAPSE = 0.2
-"""A belief shorter than this fraction of the median training belief has collapsed."""
-
-BLOW_UP = 4.0
-"""A belief longer than this multiple of the longest training belief has blown up."""
-
 NIS_MEMORY = 0.9
 """Weight of the past in the running mean of squared innovations."""
-
-NIS_LIMIT = 10.0
-"""A running innovation larger than this multiple of training's largest is no longer normal."""
 
 
 class Events(NamedTuple):
@@ -46,6 +38,25 @@ class Events(NamedTuple):
     def rebuilds(self) -> Array:
         """Return how often the belief was rebuilt, for whatever reason."""
         return np.asarray(self.collapses + self.blow_ups + self.large_innovations)
+
+
+@dataclass(frozen=True)
+class MonitorThresholds:
+    """How far from what training showed a belief may be before it is rebuilt.
+
+    Attributes
+    ----------
+    collapse
+        A belief shorter than this fraction of the median training belief has collapsed.
+    blow_up
+        A belief longer than this multiple of the longest training belief has blown up.
+    nis
+        A running innovation larger than this multiple of training's largest is no longer normal.
+    """
+
+    collapse: float = 0.2
+    blow_up: float = 4.0
+    nis: float = 10.0
 
 
 class FilterMonitor(NamedTuple):
@@ -105,13 +116,18 @@ class Verdict(NamedTuple):
         return np.asarray(self.collapsed | self.blown_up | self.large_innovation)
 
 
-def fit_monitor(norms: Array, innovations: Sequence[Array], scale: Array) -> FilterMonitor:
+def fit_monitor(
+    norms: Array,
+    innovations: Sequence[Array],
+    scale: Array,
+    thresholds: MonitorThresholds,
+) -> FilterMonitor:
     """Return a monitor from belief norms (T,) and each run's squared innovations (T_n,)."""
     usual = max((float(running_means(run).max(initial=1.0)) for run in innovations), default=1.0)
     return FilterMonitor(
-        COLLAPSE * float(np.median(norms)),
-        BLOW_UP * float(norms.max()),
-        NIS_LIMIT * max(usual, 1.0),
+        thresholds.collapse * float(np.median(norms)),
+        thresholds.blow_up * float(norms.max()),
+        thresholds.nis * max(usual, 1.0),
         scale,
     )
 

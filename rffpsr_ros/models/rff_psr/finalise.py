@@ -1,4 +1,4 @@
-"""What is fitted once the weights are final: stand-ins, the way in from history, the monitor."""
+"""What is fitted once parameters are final: stand-ins, the belief after a history, the monitor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from rffpsr_ros.data.preparation import Prepared, Recordings
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.data.windows import CHUNK
-from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor, fit_monitor
+from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor, MonitorThresholds, fit_monitor
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.filter_step import Dynamics, filter_runs
@@ -27,11 +28,9 @@ from rffpsr_ros.psr.predictor import (
     predict_observation,
 )
 
-HISTORY_RIDGE = 1e-3
-
 
 class Followed(NamedTuple):
-    """Recordings as the finished weights see them, run by run."""
+    """Recordings as the final parameters see them, run by run."""
 
     states: list[Array]  # (T, p), before each tick
     actions: list[Array]  # phi^a (T, r_a)
@@ -81,19 +80,21 @@ def finalise(
     parameters: TrainableParameters,
     head: WindowHead | None,
     options: RFFPSROptions,
+    settings: FitSettings,
 ) -> Parts:
-    """Return the fitted parts around final weights."""
+    """Return the fitted parts around final parameters."""
     train = follow(prepared.train, structure, parameters)
     validation = follow(prepared.validation, structure, parameters)
     limits = Limits(*_standard_limits(prepared, options.margin))
+    runs, ridge = prepared.train.filled, settings.history_ridge
     return Parts(
         prepared.observation_scaling,
         prepared.action_scaling,
         structure._replace(limits=limits),
         parameters,
         _expected_features(train, prepared.train.seen, options.ridge),
-        fit_history(prepared.train.filled, train.states, history, options.past, HISTORY_RIDGE),
-        _monitor(train, validation, options.past),
+        fit_history(runs, train.states, history, options.past, ridge),
+        _monitor(train, validation, options.past, settings.monitor),
         "prediction" if options.refinement == "rollout" else "features",
         head,
     )
@@ -111,7 +112,9 @@ def _expected_features(followed: Followed, seen: Sequence[Array], ridge: float) 
     return regression.solve(ridge).T
 
 
-def _monitor(train: Followed, validation: Followed, warm_up: int) -> FilterMonitor:
+def _monitor(
+    train: Followed, validation: Followed, warm_up: int, thresholds: MonitorThresholds
+) -> FilterMonitor:
     """Return what is normal, from how the finished filter follows all recordings."""
     norms = np.concatenate(
         [np.linalg.norm(states, axis=1) for states in [*train.states, *validation.states]]
@@ -123,7 +126,7 @@ def _monitor(train: Followed, validation: Followed, warm_up: int) -> FilterMonit
         np.nanmean((_settled(error, warm_up) / scale) ** 2, axis=1)
         for error in [*train.errors, *validation.errors]
     ]
-    return fit_monitor(norms, innovations, scale)
+    return fit_monitor(norms, innovations, scale, thresholds)
 
 
 def _settled(errors: Array, warm_up: int) -> Array:

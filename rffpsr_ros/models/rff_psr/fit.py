@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from rffpsr_ros.models.rff_psr.finalise import finalise
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
 from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
@@ -38,52 +38,22 @@ from rffpsr_ros.psr.refinement.rollout_refinement import (
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 from rffpsr_ros.psr.system_map import contract
 
-SEGMENT = 100
-"""Ticks of a training segment that count, beyond the burn-in."""
-
-JUDGED_SEGMENTS = 64
-"""Segments that weights are judged by, at the most."""
-
-COLUMNS_PER_STRIDE = 10
-"""Of many columns each origin tells so much that fewer are enough: every n-th, for 10 n columns."""
-
 STATE_BLOW_UP = 1e3
 """Before the training states' size is known, they are held within so many times |Q_0|."""
 
-GENTLE: Mapping[str, Any] = {"output_step": 0.5, "tries": 1}
-GENTLE_RATE = 0.3
-"""How refinement from the regularised start differs: where there is much noise, gentle steps
-find what generalises before they find the rest."""
 
-LATER_RATE = 0.3
-"""The second stage's learning rate, relative to the first one's."""
-
-
-class Effort(NamedTuple):
-    """How long refinement by rolling out goes on where it finds little."""
-
-    tries: int = RefinementOptions.tries
-    """One that finds nothing better is followed by a more careful one."""
-    rival: float = RefinementOptions.rival
-    """The score of another way; what stays far behind it is given up."""
-
-
-THOROUGH = Effort()
-
-
-class Learned(NamedTuple):
-    """Weights after refinement, and what to tell of how they came about."""
+class RefinedPredictor(NamedTuple):
+    """A predictor after refinement, and what to tell of how it came about."""
 
     structure: FixedStructure
     parameters: TrainableParameters
     head: WindowHead | None
-    refinement: dict[str, Any]
+    notes: dict[str, Any]
 
 
 class Initialisation(NamedTuple):
     """Predictors by regression, from which refinement can start."""
 
-    structure: FixedStructure
     starts: Starts
     generator: np.random.Generator
     """As regression left it; whoever goes on takes a copy."""
@@ -91,7 +61,7 @@ class Initialisation(NamedTuple):
 
 
 def initialise(
-    two_stage_fit: TwoStageFit, options: RFFPSROptions, progress: Progress
+    two_stage_fit: TwoStageFit, options: RFFPSROptions, settings: FitSettings, progress: Progress
 ) -> Initialisation:
     """Return where refinement by rolling out starts; the paper's own is done here."""
     progress("refinement", 0.0)
@@ -117,61 +87,62 @@ def initialise(
     if options.refinement == "window":
         dynamics, notes = refine_as_in_the_paper(prepared, stages, structure, options, progress)
     generator = copy.deepcopy(two_stage_fit.generator)
-    starts = _starts(prepared, structure, dynamics, options, generator)
-    return Initialisation(starts.best.structure, starts, generator, notes | starts.notes)
+    starts = _starts(prepared, structure, dynamics, options, settings, generator)
+    return Initialisation(starts, generator, notes | starts.notes)
 
 
 def refine(
     two_stage_fit: TwoStageFit,
     initialisation: Initialisation,
     options: RFFPSROptions,
+    settings: FitSettings,
     progress: Progress,
-    effort: Effort = THOROUGH,
     workers: Workers = THIS_PROCESS,
-) -> Learned:
-    """Return the weights refined in the form that the options ask for.
+) -> RefinedPredictor:
+    """Return the predictor refined in the form that the options ask for.
 
     The ``workers`` share the minibatches of refinement by rolling out.
     """
-    prepared, stages, structure = (
-        two_stage_fit.prepared,
-        two_stage_fit.stages,
-        initialisation.structure,
-    )
-    parameters, notes = initialisation.starts.best.parameters, initialisation.notes
+    prepared, stages = two_stage_fit.prepared, two_stage_fit.stages
+    start, notes = initialisation.starts.best, initialisation.notes
+    structure, parameters = start.structure, start.parameters
     if options.refinement == "rollout":
         generator = copy.deepcopy(initialisation.generator)
         refined = _refine_in_stages(
-            prepared, initialisation.starts, options, generator, progress, effort, workers
+            prepared, initialisation.starts, options, settings, generator, progress, workers
         )
         parameters, notes = refined.parameters, refined.notes() | notes
     if options.forecast != "window":
-        return Learned(structure, parameters, None, notes)
+        return RefinedPredictor(structure, parameters, None, notes)
     futures = stages.features.future_action
     # The head that gradient descent found is regressed anew on the final states, as the authors do.
     head = regressed_head(prepared, stages, structure, parameters, options)
-    return Learned(structure, parameters, WindowHead(futures, head, options.future), notes)
+    window_head = WindowHead(futures, head, options.future)
+    return RefinedPredictor(structure, parameters, window_head, notes)
 
 
 def complete(
-    two_stage_fit: TwoStageFit, learned: Learned, options: RFFPSROptions, progress: Progress
+    two_stage_fit: TwoStageFit,
+    refined: RefinedPredictor,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    progress: Progress,
 ) -> tuple[Parts, dict[str, Any]]:
-    """Return the fitted parts around the final weights, monitor included, and metrics."""
+    """Return the fitted parts around the final parameters, monitor included, and metrics."""
     progress("monitor and metrics", 0.0)
     prepared, history = two_stage_fit.prepared, two_stage_fit.stages.features.history
-    parts = finalise(
-        prepared, history, learned.structure, learned.parameters, learned.head, options
-    )
-    return parts, _metrics(prepared, learned, options)
+    predictor = refined.structure, refined.parameters, refined.head
+    parts = finalise(prepared, history, *predictor, options, settings)
+    return parts, _metrics(prepared, refined, options, settings)
 
 
 def _refine_in_stages(
     prepared: Prepared,
     starts: Starts,
     options: RFFPSROptions,
+    settings: FitSettings,
     generator: np.random.Generator,
     progress: Progress,
-    effort: Effort,
     workers: Workers,
 ) -> Refined:
     """Refine by rolling out; a horizon longer than ``future`` after that one, and more gently.
@@ -180,34 +151,46 @@ def _refine_in_stages(
     says nothing.
     """
     gentle = options.refine_from == "regularised"
-    begun = [starts.best] if gentle else [starts.light, starts.best]
-    reference = begun[0]
+    first = [starts.best] if gentle else [starts.light, starts.best]
+    reference = first[0]
     structure = reference.structure.astype(np.float32)
     horizon = options.horizon or options.future
-    train = _segments(prepared.train, structure, options)
-    validation = _judged_segments(prepared.validation, structure, options)
-    stage = RefinementOptions(
-        min(horizon, options.future),
-        options.iterations,
-        options.learning_rate,
-        options.batch,
-        options.minibatches,
-        **effort._asdict(),
-        stride=max(RefinementOptions.stride, train.target.shape[2] // COLUMNS_PER_STRIDE),
-    )
-    if gentle:
-        stage = replace(stage, **GENTLE, learning_rate=GENTLE_RATE * options.learning_rate)
-    refined = refine_rollout(begun, train, validation, stage, generator, progress, workers=workers)
+    train = _segments(prepared.train, structure, options, settings)
+    validation = _judged_segments(prepared.validation, structure, options, settings)
+    stage = _first_stage(options, settings, train.target.shape[2])
+    refined = refine_rollout(first, train, validation, stage, generator, progress, workers=workers)
     if horizon <= options.future:
         return refined
     stage = replace(
         stage,
         horizon=horizon,
-        learning_rate=LATER_RATE * stage.learning_rate,
+        learning_rate=settings.later_rate * stage.learning_rate,
         stride=max(stage.stride, horizon // 4),
     )
     later = [reference._replace(parameters=refined.parameters)]
     return refine_rollout(later, train, validation, stage, generator, progress, reference, workers)
+
+
+def _first_stage(options: RFFPSROptions, settings: FitSettings, columns: int) -> RefinementOptions:
+    """Return how the horizons within ``future`` are refined, with so many observations."""
+    usual = settings.refinement
+    stage = replace(
+        usual,
+        horizon=min(options.horizon or options.future, options.future),
+        iterations=options.iterations,
+        learning_rate=options.learning_rate,
+        batch=options.batch,
+        minibatches=options.minibatches,
+        stride=max(usual.stride, columns // settings.columns_per_stride),
+    )
+    if options.refine_from != "regularised":
+        return stage
+    return replace(
+        stage,
+        learning_rate=settings.gentle_rate * options.learning_rate,
+        output_step=settings.gentle_output_step,
+        tries=settings.gentle_tries,
+    )
 
 
 def _starts(
@@ -215,9 +198,10 @@ def _starts(
     structure: FixedStructure,
     dynamics: Dynamics,
     options: RFFPSROptions,
+    settings: FitSettings,
     generator: np.random.Generator,
 ) -> Starts:
-    """Fit base, NARX term and prediction weights around the learned dynamics."""
+    """Fit ARX term, NARX term and prediction weights around the learned dynamics."""
     runs, seen = prepared.train.filled, prepared.train.seen
     whiten = options.refinement == "rollout"
     regression = predictor_regression(
@@ -225,7 +209,7 @@ def _starts(
     )
     # Scores need no double precision, and its cosines cost ten times as much.
     structure = regression.structure.astype(np.float32)
-    judged = _judged_segments(prepared.validation, structure, options)
+    judged = _judged_segments(prepared.validation, structure, options, settings)
     horizon = options.horizon or options.future
 
     def score(predictor: InitialPredictor) -> float:
@@ -234,39 +218,38 @@ def _starts(
     return choose_ridges(regression, score)
 
 
-def _segments(part: Recordings, structure: FixedStructure, options: RFFPSROptions) -> Segments:
-    """Return recordings as segments for rolling out, with a ``frame`` in single precision."""
+def _segments(
+    part: Recordings, structure: FixedStructure, options: RFFPSROptions, settings: FitSettings
+) -> Segments:
+    """Return recordings as segments for rolling out; the structure is in single precision."""
     horizon = options.horizon or options.future
-    length = options.past + max(SEGMENT, 2 * horizon)
+    length = options.past + max(settings.segment, 2 * horizon)
     return cut_segments(
         part.filled, part.seen, structure, length, options.past, horizon, np.float32
     )
 
 
 def _judged_segments(
-    part: Recordings, structure: FixedStructure, options: RFFPSROptions
+    part: Recordings, structure: FixedStructure, options: RFFPSROptions, settings: FitSettings
 ) -> Segments:
-    """Return at most `JUDGED_SEGMENTS` segments, evenly spread, to judge weights by.
-
-    Judging costs as much as a gradient step; hours of recordings say no more than these.
-    """
-    segments = _segments(part, structure, options)
+    """Return a limited number of segments, evenly spread, to judge parameters by."""
+    segments = _segments(part, structure, options, settings)
     count = len(segments.observations)
-    if count <= JUDGED_SEGMENTS:
+    if count <= settings.judged_segments:
         return segments
-    return segments.pick(np.array(evenly_spread(range(count), JUDGED_SEGMENTS)))
+    return segments.pick(np.array(evenly_spread(range(count), settings.judged_segments)))
 
 
-def _metrics(prepared: Prepared, learned: Learned, options: RFFPSROptions) -> dict[str, Any]:
+def _metrics(
+    prepared: Prepared, refined: RefinedPredictor, options: RFFPSROptions, settings: FitSettings
+) -> dict[str, Any]:
     """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
     horizon = options.horizon or options.future
-    metrics: dict[str, Any] = {"refinement": learned.refinement}
-    structure, parameters = (
-        learned.structure.astype(np.float32),
-        learned.parameters.astype(np.float32),
-    )
+    metrics: dict[str, Any] = {"refinement": refined.notes}
+    structure = refined.structure.astype(np.float32)
+    parameters = refined.parameters.astype(np.float32)
     for name, part in (("training", prepared.train), ("validation", prepared.validation)):
-        segments = _judged_segments(part, structure, options)
+        segments = _judged_segments(part, structure, options, settings)
         starts = judged_origins(segments, horizon, structure.past)
         with np.errstate(over="ignore", invalid="ignore"):
             squared = rollout_errors(parameters, structure, segments, starts, horizon)

@@ -8,24 +8,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.data.window_source import WindowSource
-from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.rff_psr.fit import complete, initialise, refine
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.two_stage_fit import fit_two_stages, two_stage_options
+from rffpsr_ros.models.rff_psr.parts import Parts
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, fit_two_stages, with_validation
+from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted, fit_features
+from rffpsr_ros.psr.two_stage import FitFeatures
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 class SingleRFFPSR:
     """Learner of one `RFFPSRModel`, as the options say: nothing is chosen among candidates.
 
+    Recordings are taken as they are: windows are as long as the options say, and gaps stay open.
     Options are those of `RFFPSROptions`.
     """
 
@@ -47,6 +54,7 @@ class SingleRFFPSR:
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
+        *,
         progress: Progress | None = None,
         client: Any = None,
     ) -> RFFPSRModel:
@@ -62,27 +70,16 @@ class SingleRFFPSR:
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
         """
-        return self.fit_with(self.options, train, validation, progress, client)
-
-    def fit_with(
-        self,
-        options: RFFPSROptions,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        progress: Progress | None = None,
-        client: Any = None,
-        notes: tuple[str, ...] = (),
-    ) -> RFFPSRModel:
-        """Return what `fit` does with other ``options``; ``notes`` say what was decided before."""
-        with one_blas_thread():
-            report, workers = progress or silent, workers_of(client)
-            features = self._fit_features
-            fitted = fit_two_stages(train, validation, options, features, report, workers)
-            start = initialise(fitted, options, report)
-            learned = refine(fitted, start, options, report, workers=workers)
-            parts, metrics = complete(fitted, learned, options, report)
-        record = TrainingRecord(asdict(options), metrics, notes + fitted.notes)
-        return self.model_class(fitted.signature, record, parts)
+        options, report, workers = self.options, progress or silent, workers_of(client)
+        shared_signature(train, validation)
+        train, held_out, notes = with_validation(train, validation, options)
+        report("looking over the recordings", 0.0)
+        summary = summarise(train, options.past, options.future, workers)
+        data = TrainingData(train, held_out, summary)
+        data.check(options)
+        settings, features = FitSettings(), self._fit_features
+        fitted = fit_single(data, options, settings, features, report, workers, notes)
+        return self.model_class(*fitted)
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
@@ -91,6 +88,26 @@ class SingleRFFPSR:
 
     def memory(self, train: Sequence[Trajectory]) -> int:
         """Return the bytes that learning from these trajectories takes at the most."""
-        columns = len(train[0].observation_names), len(train[0].action_names)
-        sizes = two_stage_options(columns, self.options)
-        return learning_memory(sizes, sum(columns), sum(map(len, train)))
+        return learning_memory(self.options, train)
+
+
+def fit_single(
+    data: TrainingData,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    features: FitFeatures = fit_features,
+    progress: Progress = silent,
+    workers: Workers = THIS_PROCESS,
+    notes: tuple[str, ...] = (),
+) -> tuple[Signature, TrainingRecord, Parts]:
+    """Return what a model of data that were checked consists of.
+
+    ``notes`` say what was decided before.
+    """
+    with one_blas_thread():
+        fitted = fit_two_stages(data, options, settings, features, progress, workers)
+        start = initialise(fitted, options, settings, progress)
+        refined = refine(fitted, start, options, settings, progress, workers)
+        parts, metrics = complete(fitted, refined, options, settings, progress)
+    record = TrainingRecord(asdict(options), metrics, notes + fitted.notes)
+    return fitted.signature, record, parts

@@ -5,23 +5,34 @@ Sums of what the stages hold at once; the amount of data enters only up to the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rffpsr_ros.data.principal_directions import OVERSAMPLING
 from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.data.summary import STRETCH
 from rffpsr_ros.data.window_source import BLOCK
 from rffpsr_ros.data.windows import CHUNK
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.two_stage_fit import two_stage_options
 from rffpsr_ros.psr.feature_set import JUDGING_WINDOWS, PROJECTION_WINDOWS
 from rffpsr_ros.psr.fourier_features import MEDIAN_POINTS
 from rffpsr_ros.psr.two_stage import TwoStageOptions
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 DOUBLE, SINGLE = 8, 4
 
 
-def learning_memory(options: TwoStageOptions, columns: int, ticks: int) -> int:
-    """Return bytes that learning from ``ticks`` rows of ``columns`` numbers takes at the most.
+def learning_memory(options: RFFPSROptions, train: Sequence[Trajectory]) -> int:
+    """Return bytes that learning from these trajectories takes at the most.
 
     What the process holds before it begins is not in it.
     """
+    columns = len(train[0].observation_names), len(train[0].action_names)
+    return _memory(two_stage_options(columns, options), sum(columns), sum(map(len, train)))
+
+
+def _memory(options: TwoStageOptions, columns: int, ticks: int) -> int:
+    """Return the bytes for ``ticks`` rows of ``columns`` numbers."""
     window = (options.past + options.future + 1) * columns
     shared = min(ticks, PROJECTION_WINDOWS + JUDGING_WINDOWS) * window * DOUBLE * 3
     subsample = min(ticks, SUBSAMPLE) * DOUBLE

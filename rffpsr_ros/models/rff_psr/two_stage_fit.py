@@ -1,4 +1,4 @@
-"""What an RFF-PSR's learning does once, whatever ways of refinement are then tried."""
+"""What an RFF-PSR's learning does once, whatever configurations are then tried."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.preparation import Prepared, prepare
 from rffpsr_ros.data.subsample import SUBSAMPLE, subsample
-from rffpsr_ros.data.summary import check_summary, summarise
+from rffpsr_ros.data.summary import DataSummary, check_summary
 from rffpsr_ros.data.window_source import Standardised, WindowSource
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.training_set import shared_signature
+from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.importance import WeightedRecording, importance
@@ -25,9 +25,6 @@ from rffpsr_ros.psr.two_stage import (
     two_stage_regression,
 )
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-FILL_PAST = 5
-"""Ticks that the linear stand-in for missing observations looks back, where there is no base."""
 
 _SUBSAMPLE_STREAM = 1
 """Sets the subsample's random numbers apart from all others of the same seed."""
@@ -44,43 +41,67 @@ class TwoStageFit(NamedTuple):
     notes: tuple[str, ...]
 
 
+class TrainingData(NamedTuple):
+    """Recordings to learn from and to judge by, and the summary of the former."""
+
+    train: Sequence[Trajectory]
+    validation: Sequence[Trajectory]
+    summary: DataSummary
+
+    def check(self, options: RFFPSROptions) -> None:
+        """Refuse data of which nothing can be learned.
+
+        Raises
+        ------
+        InputError
+            If a column is missing or constant, or there are too few windows.
+        """
+        needed = needed_windows(options)
+        check_summary(self.summary, self.train[0], options.past, options.future, needed)
+
+
 def needed_windows(options: RFFPSROptions) -> int:
     """Return how many complete windows a model needs to learn from."""
     return 2 * (options.rank + 1)
 
 
+def with_validation(
+    train: Sequence[Trajectory], validation: Sequence[Trajectory] | None, options: RFFPSROptions
+) -> tuple[Sequence[Trajectory], Sequence[Trajectory], tuple[str, ...]]:
+    """Return what to learn from, what to judge by, and a note of how the latter was chosen.
+
+    Without validation recordings whole trajectories, or the ends of a few, are held out.
+    """
+    if validation:
+        return train, validation, ()
+    train, held_out = hold_out(train, 2 * (options.past + options.future + 1))
+    note = f"{len(held_out)} trajectories or ends of them held out for validation"
+    return train, held_out, (note,)
+
+
 def fit_two_stages(
-    train: Sequence[Trajectory],
-    validation: Sequence[Trajectory] | None,
+    data: TrainingData,
     options: RFFPSROptions,
+    settings: FitSettings,
     fit: FitFeatures,
     progress: Progress,
     workers: Workers = THIS_PROCESS,
 ) -> TwoStageFit:
-    """Return the two_stage_fit of a model learned from ``train`` and judged by ``validation``.
+    """Return what two-stage regression finds in the training recordings.
 
-    Without validation recordings whole trajectories, or the ends of a few, are held out. ``fit``
-    finds the features. The ``workers`` pass over all recordings in the two stages; what follows
-    them works on a subsample of very long ones.
-
-    Raises
-    ------
-    InputError
-        If trajectories do not fit together, a column is constant, or there are too few windows.
+    ``fit`` finds the features. The ``workers`` pass over all recordings in the two stages; what
+    follows them works on a subsample of very long ones.
     """
-    signature = shared_signature(train, validation)
     notes = []
-    if not validation:
-        train, validation = hold_out(train, 2 * (options.past + options.future + 1))
-        notes.append(f"{len(validation)} trajectories or ends of them held out for validation")
-    progress("looking over the recordings", 0.0)
-    found = summarise(train, options.past, options.future, workers)
-    check_summary(found, train[0], options.past, options.future, needed_windows(options))
+    train = data.train
     generator = np.random.default_rng([options.seed, _SUBSAMPLE_STREAM])
-    learned_from, judged_by = (subsample(p, generator, workers) for p in (train, validation))
+    learned_from, judged_by = (
+        subsample(part, generator, workers) for part in (train, data.validation)
+    )
     if (ticks := sum(map(len, train))) > SUBSAMPLE:
         notes.append(f"two stages on all {ticks} ticks, what follows them on {SUBSAMPLE}")
-    prepared = prepare(learned_from, judged_by, found, options.arx_past or FILL_PAST)
+    fill_past = options.arx_past or settings.fill_past
+    prepared = prepare(learned_from, judged_by, data.summary, fill_past)
     scalings = prepared.observation_scaling, prepared.action_scaling
     recordings = [Standardised(trajectory, *scalings) for trajectory in train]
     windows = WindowSource(recordings, options.past, options.future, workers)
@@ -89,6 +110,7 @@ def fit_two_stages(
         counted = [WeightedRecording(run, *scalings, weighting) for run in train]
         weighted = WindowSource(counted, options.past, options.future, workers)
         notes.append(weighting.describe())
+    signature = Signature.of(train[0])
     generator = np.random.default_rng(options.seed)
     columns = len(signature.observation_names), len(signature.action_names)
     sizes = two_stage_options(columns, options)

@@ -38,25 +38,33 @@ JUDGED_STEPS = 10_000
 FEW_COLUMNS = 40
 """More columns than these, and each prediction tells so much more that fewer are enough."""
 
-AVERAGING = 0.9
-"""Weight of the past in the running mean of iterates."""
-
-PATIENCE = 0.2
-"""What has not improved for this fraction of the iterations will not; a try ends there."""
-
-HOPELESS = 1.7
-"""What still errs so many times as much as a rival by then will not come near it."""
-
-RISES = 2
-"""Nor will what has become worse at so many looks in a row: it fits the noise."""
-
 
 @dataclass(frozen=True)
 class RefinementOptions:
-    """How to refine; see `RFFPSR` for the meaning to a user.
+    """How to refine; see `RFFPSROptions` for what users choose.
 
-    Steps of what predicts are ``output_step`` one-step errors, times the learning rate. ``rival``
-    is the validation score of somebody else, whom it is of no use to stay far behind.
+    Attributes
+    ----------
+    horizon, iterations, learning_rate, batch, minibatches
+        As the options of these names say.
+    stride
+        Of a segment's origins each n-th is taken in a step.
+    check_every
+        Iterations from one look at the validation score to the next.
+    tries
+        One that finds nothing better is followed by a more careful one, up to so many.
+    output_step
+        Steps of what predicts are so many one-step errors, times the learning rate.
+    rival
+        The validation score of another model, which it is of no use to stay far behind.
+    averaging
+        Weight of the past in the running mean of iterates, which is what is judged.
+    patience
+        What has not improved for this fraction of the iterations will not; a try ends there.
+    hopeless
+        What still errs so many times as much as the rival by then will not come near it.
+    rises
+        Nor will what has become worse at so many looks in a row: it fits the noise.
     """
 
     horizon: int = 10
@@ -69,6 +77,10 @@ class RefinementOptions:
     tries: int = 3
     output_step: float = 2.0
     rival: float = float("inf")
+    averaging: float = 0.9
+    patience: float = 0.2
+    hopeless: float = 1.7
+    rises: int = 2
 
 
 class Refined(NamedTuple):
@@ -203,7 +215,7 @@ def _descend(
         if not np.isfinite(loss):
             break
         point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
-        average = _towards(point, average, min(AVERAGING, iteration / (iteration + 10)))
+        average = _towards(point, average, min(options.averaging, iteration / (iteration + 10)))
         if iteration % options.check_every and iteration < options.iterations:
             continue
         parameters = task.coordinates.outward(average)
@@ -214,9 +226,9 @@ def _descend(
             error = float(np.sqrt(best.score / task.validation.target.shape[2]))
             progress("refinement", iteration / options.iterations, error)
         rises, before = (rises + 1 if score > before else 0), score
-        patience = PATIENCE * options.iterations
-        hopeless = iteration >= patience and best.score > HOPELESS * options.rival
-        if rises == RISES or iteration - best.iterations >= patience or hopeless:
+        patience = options.patience * options.iterations
+        hopeless = iteration >= patience and best.score > options.hopeless * options.rival
+        if rises == options.rises or iteration - best.iterations >= patience or hopeless:
             break
     return best
 

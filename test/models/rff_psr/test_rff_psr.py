@@ -173,7 +173,7 @@ def test_training_takes_unequal_runs_and_gaps(gap: float) -> None:
 
 def test_one_seed_one_model_whatever_the_process() -> None:
     program = (
-        "import hashlib, sys; sys.path.insert(0, 'test/models')\n"
+        "import hashlib, sys; sys.path.insert(0, 'test/models/rff_psr')\n"
         "from test_rff_psr import QUICK, two_channel_runs\n"
         "from rffpsr_ros.recipe.learner import RFFPSR\n"
         "RFFPSR(**QUICK, seed=3).fit_one(two_channel_runs()).save(sys.argv[1])\n"

@@ -1,0 +1,51 @@
+"""What a fit of an RFF-PSR decides beyond its options: settings that no user has to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rffpsr_ros.models.rff_psr.filter_monitor import MonitorThresholds
+from rffpsr_ros.psr.refinement.rollout_refinement import RefinementOptions
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """Settings of a fit."""
+
+    fill_past: int = 5
+    """Ticks that the linear stand-in for missing observations looks back, where there is no ARX
+    term."""
+
+    refinement: RefinementOptions = field(default_factory=RefinementOptions)
+    """How refinement by rolling out goes on. Horizon, iterations, learning rate, batch and
+    minibatches are those of the model's options."""
+
+    segment: int = 100
+    """Ticks of a training segment that count, beyond the burn-in."""
+
+    judged_segments: int = 64
+    """Segments that parameters are judged by, at the most: judging costs as much as a gradient
+    step, and hours of recordings say no more than these."""
+
+    columns_per_stride: int = 10
+    """Of many columns each origin tells so much that fewer are enough: every n-th, for so many
+    times n columns."""
+
+    gentle_rate: float = 0.3
+    """Refinement from the regularised start has so many times the learning rate: where there is
+    much noise, gentle steps find what generalises before they find the rest."""
+
+    gentle_output_step: float = 0.5
+    """Its steps of what predicts are smaller too; see `RefinementOptions`."""
+
+    gentle_tries: int = 1
+    """What gentle steps do not find, more careful ones will not find either."""
+
+    later_rate: float = 0.3
+    """The learning rate beyond ``future`` ticks, relative to that within."""
+
+    history_ridge: float = 1e-3
+    """Of the regression that gives the belief after a history."""
+
+    monitor: MonitorThresholds = field(default_factory=MonitorThresholds)
+    """When a belief is out of order."""
