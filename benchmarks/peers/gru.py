@@ -1,4 +1,4 @@
-"""A gated recurrent network (GRU), trained by PyTorch on the rolled-out error, run by NumPy.
+"""A gated recurrent network (GRU), run by NumPy; `benchmarks.peers.gru_training` learns it.
 
 One step takes the last observation, its change and the action of the tick; the readout sees the new
 hidden state and, linearly, the step's inputs. A forecast feeds each prediction back as the next
@@ -7,7 +7,7 @@ observation, so the forecast at horizon h depends on the first h actions only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from benchmarks.peers.feedback import MARGIN
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.recordings.trajectory import Trajectory
 
 LARGEST_CHANGE = 10.0
 """Changes of observations are limited to so many of their standard deviations."""
@@ -152,55 +151,6 @@ class GRUModel(PredictiveModel[GRUState]):
             Scaling(*arrays["observation_scaling"]),
             Scaling(*arrays["action_scaling"]),
         )
-
-
-class GRU:
-    """Learner of `GRUModel`.
-
-    Parameters
-    ----------
-    units
-        Size of the hidden state.
-    increments
-        Predict the change of the observations, for those that integrate.
-    noise
-        Standard deviation of the noise on past observations in training, in standard units.
-    iterations, rate
-        Steps of Adam and its first learning rate, which falls to zero along a cosine.
-    horizon
-        Steps rolled out in training, the error of each weighed by one over its size; more than
-        10 of them are a simulation: after a third of the iterations at 10 steps, the plain mean.
-    decay
-        Weight decay.
-    """
-
-    def __init__(
-        self,
-        units: int = 16,
-        increments: bool = False,
-        noise: float = 0.0,
-        iterations: int = 1500,
-        rate: float = 1e-2,
-        horizon: int = 10,
-        decay: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        self.units = units
-        self.increments = increments
-        self.noise = noise
-        self.iterations = iterations
-        self.rate = rate
-        self.horizon = horizon
-        self.decay = decay
-        self.seed = seed
-
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
-    ) -> GRUModel:
-        """Return the network that was best on ``validation``, or on a fifth held out."""
-        from benchmarks.peers.gru_training import trained
-
-        return trained(self, train, validation)
 
 
 def _sigmoid(values: Array) -> Array:

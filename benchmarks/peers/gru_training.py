@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,9 +18,6 @@ from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from benchmarks.peers.gru import GRU
 
 WARM_UP = 20
 """Ticks that a network sees before a rollout from mid-recording."""
@@ -39,6 +36,53 @@ CHECK_EVERY, PATIENCE = 25, 400
 
 LONGEST_CHECK = 20_000
 """Ticks of validation that a check looks at, at most."""
+
+
+class GRU:
+    """Learner of `GRUModel`.
+
+    Parameters
+    ----------
+    units
+        Size of the hidden state.
+    increments
+        Predict the change of the observations, for those that integrate.
+    noise
+        Standard deviation of the noise on past observations in training, in standard units.
+    iterations, rate
+        Steps of Adam and its first learning rate, which falls to zero along a cosine.
+    horizon
+        Steps rolled out in training, the error of each weighed by one over its size; more than
+        10 of them are a simulation: after a third of the iterations at 10 steps, the plain mean.
+    decay
+        Weight decay.
+    """
+
+    def __init__(
+        self,
+        units: int = 16,
+        increments: bool = False,
+        noise: float = 0.0,
+        iterations: int = 1500,
+        rate: float = 1e-2,
+        horizon: int = 10,
+        decay: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self.units = units
+        self.increments = increments
+        self.noise = noise
+        self.iterations = iterations
+        self.rate = rate
+        self.horizon = horizon
+        self.decay = decay
+        self.seed = seed
+
+    def fit(
+        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    ) -> GRUModel:
+        """Return the network that was best on ``validation``, or on a fifth held out."""
+        return trained(self, train, validation)
 
 
 class Network:

@@ -12,7 +12,6 @@ from typing import Any
 
 from benchmarks.methods import Method
 from benchmarks.peers.choosing import BestOf
-from benchmarks.peers.gru import GRU
 from benchmarks.peers.koopman import Koopman
 from benchmarks.peers.narx import PolynomialNARX
 
@@ -68,6 +67,7 @@ def koopman(free_run: bool, seed: int) -> BestOf:
 
 def gru(units: int, free_run: bool, seed: int) -> BestOf:
     """Return the learner of a GRU of one size."""
+    from benchmarks.peers.gru_training import GRU  # Needs PyTorch.
 
     def learner(settings: Mapping[str, Any], iterations: int) -> GRU:
         return GRU(

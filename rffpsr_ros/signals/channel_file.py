@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.signals.channel_parser import TOP_KEYS
-from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.channels import TOP_KEYS, ChannelConfiguration
 
 _PARAMETERS = "ros__parameters"
 _DEEPEST = 16

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.signals.channels import Channel, ChannelConfiguration
+from rffpsr_ros.signals.channel import Channel
+from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.tracks import ActionTrack, Decode, ObservationTrack, Sample
 
 Vector = NDArray[np.float64]

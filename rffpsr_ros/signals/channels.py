@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
+
+from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.signals.channel import ACTION_KEYS, OBSERVATION_KEYS, Channel
+from rffpsr_ros.signals.checked_values import Checker
 
 DEFAULT_MAX_AGE = 0.2
 """Seconds for which an observation counts as current, but at least 2.5 ticks."""
@@ -15,52 +20,10 @@ DEFAULT_MAX_GAP = 0.5
 
 STAMPS = ("header", "receive")
 
+TOP_KEYS = ("rate", "max_gap", "stamps", "observation", "action", "learning", "dataset")
+"""The keys of a channel configuration."""
 
-@dataclass(frozen=True)
-class Channel:
-    """One topic's contribution to the observations or to the actions.
-
-    Attributes
-    ----------
-    name
-        Short name; the columns are called ``<name>.<field>``.
-    topic
-        Topic name, as a node would write it.
-    type
-        Message type ``package/msg/Name``; empty if it is to be taken from the bag or the graph.
-    fields
-        Field paths in the grammar of `rffpsr_ros.signals.fields.resolver`.
-    max_age
-        Seconds for which a sample counts: an older observation is missing; an older command no
-        longer acts, and ``initial`` does again. None: for ever.
-    units
-        One unit per field, or empty if unknown.
-    initial
-        Actions only: the values (one per column, or one for all) in force before the first
-        command; None: a segment starts only after the first command.
-    """
-
-    name: str
-    topic: str
-    type: str = ""
-    fields: tuple[str, ...] = ()
-    max_age: float | None = None
-    units: tuple[str, ...] = ()
-    initial: tuple[float, ...] | None = None
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return the channel as it stands in a configuration file; JSON types only."""
-        mapping: dict[str, Any] = {"topic": self.topic}
-        if self.type:
-            mapping["type"] = self.type
-        mapping["fields"] = list(self.fields)
-        if self.units:
-            mapping["units"] = list(self.units)
-        if self.max_age is not None:
-            mapping["max_age"] = self.max_age
-        if self.initial is not None:
-            mapping["initial"] = list(self.initial)
-        return mapping
+_NAME = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -163,6 +126,86 @@ class ChannelConfiguration:
         InputError
             If a key is unknown or missing, or a value is of the wrong kind or out of range.
         """
-        from rffpsr_ros.signals.channel_parser import parse_channels
+        check = Checker(source)
+        top = check.mapping(mapping, "")
+        check.known_keys(top, TOP_KEYS, "")
+        rate = check.positive(top, "rate", "", "ticks per second")
+        period = 1.0 / rate
+        stamps = top.get("stamps", "header")
+        if stamps not in STAMPS:
+            raise check.error("stamps", stamps, "'header' or 'receive'")
+        observations = _group(top, "observation", OBSERVATION_KEYS, check)
+        max_age = max(DEFAULT_MAX_AGE, 2.5 * period)
+        observations = tuple(
+            channel if channel.max_age is not None else replace(channel, max_age=max_age)
+            for channel in observations
+        )
+        actions = _group(top, "action", ACTION_KEYS, check)
+        _check_types(observations + actions, source)
+        return cls(
+            rate=rate,
+            max_gap=_max_gap(top, period, check),
+            observations=observations,
+            actions=actions,
+            stamps=stamps,
+            learning=check.options(top, "learning"),
+            dataset=check.options(top, "dataset"),
+        )
 
-        return parse_channels(mapping, source)
+
+def _max_gap(top: Mapping[str, Any], period: float, check: Checker) -> float:
+    if "max_gap" not in top:
+        return max(DEFAULT_MAX_GAP, 3 * period)
+    right = "a number of seconds, 0 or more"
+    max_gap = check.number(top["max_gap"], "max_gap", right)
+    if max_gap < 0:
+        raise check.error("max_gap", max_gap, right)
+    return max_gap
+
+
+def _group(
+    top: Mapping[str, Any], name: str, keys: Sequence[str], check: Checker
+) -> tuple[Channel, ...]:
+    example = f"{name}: {{inputs: [imu], imu: {{topic: /imu, fields: [...]}}}}"
+    if name not in top:
+        raise InputError(f"'{name}' is missing in {check.source}; write {example}")
+    group = check.mapping(top[name], name)
+    if "inputs" not in group:
+        raise InputError(f"'{name}.inputs' is missing in {check.source}; write {example}")
+    inputs = check.strings(group["inputs"], f"{name}.inputs", "a list of channel names")
+    if not inputs or len(set(inputs)) != len(inputs):
+        raise check.error(f"{name}.inputs", list(inputs), "one or more names, each once")
+    for channel in inputs:
+        if not _NAME.match(channel) or channel == "inputs":
+            raise check.error(f"{name}.inputs", channel, "a name of letters, digits and '_'")
+    for key in group:
+        if key != "inputs" and key not in inputs:
+            raise InputError(
+                f"'{name}.{key}' in {check.source} is not listed in {name}.inputs"
+                f"{did_you_mean(key, inputs)}"
+            )
+    return tuple(_channel(group, name, channel, keys, check) for channel in inputs)
+
+
+def _channel(
+    group: Mapping[str, Any], group_name: str, name: str, keys: Sequence[str], check: Checker
+) -> Channel:
+    path = f"{group_name}.{name}"
+    if name not in group:
+        raise InputError(
+            f"'{group_name}.inputs' lists '{name}', but {check.source} has no"
+            f" '{path}'{did_you_mean(name, [key for key in group if key != 'inputs'])}"
+        )
+    return Channel.from_mapping(name, check.mapping(group[name], path), keys, f"{path}.", check)
+
+
+def _check_types(channels: Sequence[Channel], source: str) -> None:
+    """Refuse a topic that has two types."""
+    types: dict[str, Channel] = {}
+    for channel in channels:
+        other = types.setdefault(channel.topic, channel)
+        if channel.type and other.type and channel.type != other.type:
+            raise InputError(
+                f"topic {channel.topic} has type {other.type} in channel '{other.name}' but"
+                f" {channel.type} in channel '{channel.name}' in {source}"
+            )

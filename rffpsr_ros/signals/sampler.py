@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.channel_tracks import ChannelTracks, Line
-from rffpsr_ros.signals.channels import Channel, ChannelConfiguration
+from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import Cause, Event, SegmentEnd, Tick
 from rffpsr_ros.signals.pace import Grid, PaceInterval
 from rffpsr_ros.signals.tracks import Decode, Sample, all_finite

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.signals.channels import Channel
+from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.fields.resolver import FieldResolver
 
 Vector = NDArray[np.float64]

@@ -12,7 +12,7 @@ from benchmarks.causality import steps_ahead_seen
 from benchmarks.datasets import fresh_synthetic, swimmer
 from benchmarks.peers.choosing import BestOf, validation_score
 from benchmarks.peers.feedback import Scalings, windows
-from benchmarks.peers.gru import GRU, GRUModel
+from benchmarks.peers.gru import GRUModel
 from benchmarks.peers.koopman import LIFTINGS, Koopman, KoopmanModel, Lift, episodes
 from benchmarks.peers.narx import PolynomialNARX, PolynomialNARXModel
 from benchmarks.peers.published import write_published
@@ -272,6 +272,8 @@ def test_the_gru_runs_as_it_was_trained() -> None:
 
 def test_a_gru_learns() -> None:
     pytest.importorskip("torch", reason=WITHOUT)
+    from benchmarks.peers.gru_training import GRU
+
     split = fresh_synthetic(0, test_count=0)
     short, longer = (
         GRU(8, iterations=iterations).fit(split.train, split.validation) for iterations in (25, 100)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rffpsr_ros.signals import load_channels
+from rffpsr_ros.signals.fields.functions import FUNCTIONS
 from rffpsr_ros.signals.fields.grammar import parse_field
 
 
@@ -18,14 +19,23 @@ def test_the_configuration_shown_is_read(tmp_path: Path, checkout: Path) -> None
     assert configuration.actions[0].fields == ("data[0:2]",)
 
 
-def test_the_fields_shown_are_fields(checkout: Path) -> None:
+def fields_shown(checkout: Path) -> list[str]:
     text = (checkout / "docs" / "signals.md").read_text(encoding="utf-8")
     table = text.split("## Fields")[1].split("\n\n")[1]
     shown = [field for row in table.splitlines()[2:] for field in re.findall(r"`([^`]+)`", row)]
-    fields = [field for field in shown if field not in ("_", "-", "/")]
+    return [field for field in shown if field not in ("_", "-", "/")]
+
+
+def test_the_fields_shown_are_fields(checkout: Path) -> None:
+    fields = fields_shown(checkout)
     assert len(fields) > 10
     for field in fields:
         parse_field(field.replace("...", "x"))
+
+
+def test_every_function_is_shown(checkout: Path) -> None:
+    shown = {field.partition("(")[0] for field in fields_shown(checkout) if "(" in field}
+    assert shown == FUNCTIONS.keys()
 
 
 CONFIGURATIONS = [

@@ -21,7 +21,8 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.storage import write_atomically
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
-from rffpsr_ros.signals.channels import Channel, ChannelConfiguration
+from rffpsr_ros.signals.channel import Channel
+from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.proposal.bag_contents import BagContents, TopicContents, read_contents
 from rffpsr_ros.training.proposal.configuration_text import configuration_text
 from rffpsr_ros.training.proposal.propose import Proposal, parse_choice, propose

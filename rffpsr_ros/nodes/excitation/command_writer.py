@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.nodes.shared.message_classes import message_class
-from rffpsr_ros.signals.channels import Channel
+from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.fields.grammar import Element, Member, Path, Range, parse_field
 from rffpsr_ros.signals.fields.places import NAME_LISTS, fields_of, is_array, is_number
 

@@ -16,7 +16,7 @@ from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recordings.bags import message_types
-from rffpsr_ros.signals.channel_parser import normalise_type
+from rffpsr_ros.signals.channel import normalise_type
 from rffpsr_ros.signals.tracks import Decode
 
 _SEQUENCE = re.compile(r"sequence<(.+?)(?:, *(\d+))?>\Z")

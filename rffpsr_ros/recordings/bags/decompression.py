@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from bz2 import BZ2Decompressor
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -15,14 +14,14 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def decompress(data: bytes, compression: str) -> bytes:
-    """Return the decompressed data (``zstd``, ``lz4``, ``bz2``), as far as they go.
+    """Return the decompressed data (``zstd``, ``lz4``), as far as they go.
 
     Raises
     ------
     Exception
         Of the library's own kind, if the data are damaged; KeyError if the name is unknown.
     """
-    decompressor = {"zstd": _zstd, "lz4": LZ4FrameDecompressor, "bz2": BZ2Decompressor}[compression]
+    decompressor = {"zstd": _zstd, "lz4": LZ4FrameDecompressor}[compression]
     return bytes(decompressor().decompress(data))
 
 

@@ -1,4 +1,4 @@
-"""Opening a bag of any kind: with rosbags where it is whole, record by record where it is not."""
+"""Opening a bag of any kind: by rosbags where it is whole, a damaged rosbag2 record by record."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from rosbags.rosbag1 import Reader as Reader1
 from rosbags.rosbag2 import Reader as Reader2
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.recordings.bags import mcap_scan, rosbag1_scan, sqlite3_scan
+from rffpsr_ros.recordings.bags import mcap_scan, sqlite3_scan
 from rffpsr_ros.recordings.bags.decompression import ZSTD_MAGIC, decompress, decompress_file
 from rffpsr_ros.recordings.bags.source import BagSource, BagTopic, ChainedSource, RawMessage
 
 STORAGE_SUFFIXES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
 
+ROS1_MAGIC = b"#ROSBAG V2.0\n"
+
 _SCANS: dict[bytes, Callable[[Path], BagSource]] = {
     mcap_scan.MAGIC: mcap_scan.McapScan,
     sqlite3_scan.MAGIC: sqlite3_scan.Sqlite3Scan,
-    rosbag1_scan.MAGIC: rosbag1_scan.Rosbag1Scan,
 }
 
 
@@ -68,7 +69,7 @@ class RosbagsSource:
     def messages(self, topics: Collection[str]) -> Iterator[RawMessage]:
         """Yield the messages of these topics in log order.
 
-        Where the file turns out to be damaged the rest is read record by record.
+        Where a rosbag2 file turns out to be damaged the rest is read record by record.
         """
         chosen: list[Connection] = [c for c in self._reader.connections if c.topic in topics]
         if not chosen:
@@ -179,18 +180,37 @@ def _open_file(path: Path) -> BagSource:
         if problem is not None:
             losses.append(f"{path.name} is cut short or damaged: {problem}")
         path = target
-    elif magic.startswith(rosbag1_scan.MAGIC):
-        return _whole_or_scanned(path, "ros1")
-    source = _whole_or_scanned(path, "cdr")
+    elif magic.startswith(ROS1_MAGIC):
+        return _open_ros1(path)
+    source = _whole_or_scanned(path)
     source.losses[:0] = losses
     return _WithoutFolder(source, temporary)
 
 
-def _whole_or_scanned(path: Path, encoding: Literal["cdr", "ros1"]) -> BagSource:
+def _open_ros1(path: Path) -> BagSource:
+    """Open a ROS 1 bag, which rosbags reads by its index.
+
+    The recorder writes the index last, so that a bag cut short has none. `rosbag reindex` writes
+    it anew from the chunks that are complete, and Debian and Ubuntu have it without ROS 1.
+    """
+    try:
+        return RosbagsSource(path, "ros1")
+    except PermissionError:
+        raise
+    except Exception as problem:  # rosbags lets errors of many kinds through.
+        raise InputError(
+            f"ROS 1 bag {path} has no index or a damaged one ({_sentence(problem)});"
+            f" 'rosbag reindex {path.name}' writes a new one and keeps a copy of the bag (the"
+            " command comes with ROS 1 and with the package python3-rosbag of Debian and Ubuntu;"
+            " run it where no ROS 2 is sourced)"
+        ) from None
+
+
+def _whole_or_scanned(path: Path) -> BagSource:
     log = path.with_name(path.name + "-wal")
     if not (log.exists() and log.stat().st_size):  # rosbags does not look into the log.
         try:
-            return RosbagsSource(path, encoding)
+            return RosbagsSource(path, "cdr")
         except PermissionError:
             raise
         except Exception as caught:  # rosbags lets errors of many kinds through.

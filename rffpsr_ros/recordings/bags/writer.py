@@ -14,7 +14,7 @@ from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.signals.channel_parser import normalise_type
+from rffpsr_ros.signals.channel import normalise_type
 
 _PLUGINS = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 

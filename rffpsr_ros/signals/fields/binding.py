@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.signals.fields.functions import Unwrap, elementwise, yaw
+from rffpsr_ros.signals.fields.functions import Memory, Takes
 from rffpsr_ros.signals.fields.grammar import (
     Element,
     Expression,
     Function,
     Member,
     Path,
-    Picture,
     Range,
     unparse,
 )
-from rffpsr_ros.signals.fields.images import grey_image
 from rffpsr_ros.signals.fields.places import (
     NAME_LISTS,
     Fetch,
@@ -50,7 +48,7 @@ class BoundField:
     fetch: Fetch
     place: Place | None = None
     name_indices: tuple[NameIndex, ...] = ()
-    unwraps: tuple[Unwrap, ...] = ()
+    memories: tuple[Memory, ...] = ()
 
     @property
     def columns(self) -> int:
@@ -66,25 +64,10 @@ def bind(expression: Expression, message: Any) -> BoundField | None:
     InputError
         If the message has no such field, or it is not numeric.
     """
-    if isinstance(expression, Picture):
-        width, height = expression.width, expression.height
-        if not _is_whole(message, width, height):
-            return None
-        return BoundField(expression, width * height, lambda m: grey_image(m, width, height))
     if isinstance(expression, Path):
         return _bind_path(expression, message)
-    if expression.name == "yaw":
-        return _bind_yaw(expression, message)
-    inner = bind(expression.argument, message)
-    return None if inner is None else _apply(expression, inner)
-
-
-def _is_whole(message: Any, width: int, height: int) -> bool:
-    try:
-        grey_image(message, width, height)
-    except IndexError:
-        return False
-    return True
+    operand = _operand(expression, message)
+    return None if operand is None else _apply(expression, operand)
 
 
 def _bind_path(path: Path, message: Any) -> BoundField | None:
@@ -216,35 +199,51 @@ def _not_numeric(path: Path, value: Any) -> str:
     return f"field path '{text}' is a message ({type_name(value)}); pick a field of it: {choice}"
 
 
-def _bind_yaw(expression: Function, message: Any) -> BoundField | None:
-    assert isinstance(expression.argument, Path)
-    walked = _Walk(expression.argument, message)
+def _operand(function: Function, message: Any) -> BoundField | None:
+    """Return what a function is applied to; None if this message does not tell enough."""
+    if function.argument is None:
+        return _whole_image(function, message)
+    if function.entry.takes is Takes.QUATERNION:
+        return _quaternion(function, message)
+    return bind(function.argument, message)
+
+
+def _whole_image(function: Function, message: Any) -> BoundField | None:
+    try:
+        function.entry.evaluation(function.numbers, None)(message)
+    except IndexError:  # Damaged: the next one shows whether its encoding is known.
+        return None
+    return BoundField(function, None, lambda image: image)
+
+
+def _quaternion(function: Function, message: Any) -> BoundField | None:
+    assert isinstance(function.argument, Path)
+    walked = _Walk(function.argument, message)
     if walked.value is _ABSENT:
         return None
     if not all(hasattr(walked.value, axis) for axis in "xyzw"):
         raise InputError(
-            f"field path '{unparse(expression)}': yaw takes a quaternion, but"
-            f" '{unparse(expression.argument)}' is {_described(walked.value)}"
+            f"field path '{unparse(function)}': {function.name} takes a quaternion, but"
+            f" '{unparse(function.argument)}' is {_described(walked.value)}"
         )
-    quaternion = walked.place.fetch
-    return BoundField(
-        expression, None, lambda message: yaw(quaternion(message)), None, walked.name_indices
-    )
+    return BoundField(function.argument, None, walked.place.fetch, None, walked.name_indices)
 
 
-def _apply(expression: Function, inner: BoundField) -> BoundField:
-    fetch, unwraps = inner.fetch, inner.unwraps
-    function: Callable[[Any], Any]
-    if expression.name == "unwrap":
-        function = unwrap = Unwrap(inner.columns)
-        unwraps = (*unwraps, unwrap)
-    else:
-        function = elementwise(expression.name, expression.numbers, inner.width is None)
+def _apply(function: Function, operand: BoundField) -> BoundField:
+    entry, fetch = function.entry, operand.fetch
+    evaluate = entry.evaluation(function.numbers, operand.width)
+    memories = operand.memories
+    if isinstance(evaluate, Memory):
+        memories = (*memories, evaluate)
+    width = operand.width
+    if entry.shape is not None:
+        shape = entry.shape(function.numbers)
+        width = math.prod(shape) if shape else None
     return BoundField(
-        expression,
-        inner.width,
-        lambda message: function(fetch(message)),
+        function,
+        width,
+        lambda message: evaluate(fetch(message)),
         None,
-        inner.name_indices,
-        unwraps,
+        operand.name_indices,
+        memories,
     )

@@ -3,14 +3,12 @@
 ::
 
     field    = function | path
-    function = ("sin" | "cos" | "unwrap") "(" field ")"
-             | "yaw" "(" path ")"
-             | "clip" "(" field "," number "," number ")"
-             | "equals" "(" field "," number ")"
-             | "image" "(" width "x" height ")"
+    function = name "(" ( field | path | width "x" height ) { "," number } ")"
     path     = name { "." name | "[" index "]" | "[" [index] ":" [index] "]" | "['" name "']" }
 
-Indices and ranges are Python's: they start at 0, may be negative, and a range is half-open.
+Which functions there are, and what stands in the parentheses of each, is said by
+`rffpsr_ros.signals.fields.functions`. Indices and ranges are Python's: they start at 0, may be
+negative, and a range is half-open.
 """
 
 from __future__ import annotations
@@ -18,13 +16,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from itertools import product
 from typing import NoReturn, TypeAlias
 
 from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.signals.fields.functions import FUNCTIONS, FieldFunction, Numbers, Takes
 
-FUNCTIONS = ("sin", "cos", "unwrap", "yaw", "clip", "equals", "image")
 MAX_DEPTH = 16
-MAX_IMAGE_SIDE = 4096
 
 
 @dataclass(frozen=True)
@@ -62,29 +60,26 @@ Step: TypeAlias = "Member | Element | Range"
 
 @dataclass(frozen=True)
 class Path:
-    """A way from a message to a value inside it."""
+    """The steps from a message to a value inside it."""
 
     steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one field; ``numbers`` are the bounds of ``clip``, the value of ``equals``."""
+    """A function of one field, or (``argument`` None) of the message itself, and its numbers."""
 
     name: str
-    argument: Expression
-    numbers: tuple[float, ...] = ()
+    argument: Expression | None
+    numbers: Numbers = ()
+
+    @property
+    def entry(self) -> FieldFunction:
+        """What there is to know of the function."""
+        return FUNCTIONS[self.name]
 
 
-@dataclass(frozen=True)
-class Picture:
-    """The message itself as a grey image of this size, flattened row by row."""
-
-    width: int
-    height: int
-
-
-Expression: TypeAlias = "Path | Function | Picture"
+Expression: TypeAlias = "Path | Function"
 
 
 def parse_field(text: str) -> Expression:
@@ -104,10 +99,8 @@ def parse_field(text: str) -> Expression:
 
 def unparse(expression: Expression) -> str:
     """Return the canonical text of an expression; `parse_field` of it gives the same tree."""
-    if isinstance(expression, Picture):
-        return f"image({expression.width}x{expression.height})"
     if isinstance(expression, Function):
-        return f"{expression.name}({unparse(expression.argument)}{_bounds(expression)})"
+        return f"{expression.name}({_in_parentheses(expression)})"
     text = ""
     for step in expression.steps:
         if isinstance(step, Element):
@@ -126,12 +119,8 @@ def unparse(expression: Expression) -> str:
 
 def column_names(expression: Expression, width: int | None) -> tuple[str, ...]:
     """Return one name per value of a field; ``width`` None means a single number."""
-    if isinstance(expression, Picture):
-        rows, columns = range(expression.height), range(expression.width)
-        return tuple(f"image[{row},{column}]" for row in rows for column in columns)
     if isinstance(expression, Function):
-        inner = column_names(expression.argument, width)
-        return tuple(f"{expression.name}({name}{_bounds(expression)})" for name in inner)
+        return _columns_of_function(expression, width)
     if width is None:
         return (unparse(expression),)
     last = expression.steps[-1]
@@ -141,7 +130,23 @@ def column_names(expression: Expression, width: int | None) -> tuple[str, ...]:
     return tuple(f"{text}[{start + i}]" for i in range(width))
 
 
-def _bounds(function: Function) -> str:
+def _columns_of_function(function: Function, width: int | None) -> tuple[str, ...]:
+    if function.entry.shape is not None:
+        stem = function.name if function.argument is None else unparse(function)
+        indices = product(*map(range, function.entry.shape(function.numbers)))
+        return tuple(f"{stem}[{','.join(map(str, i))}]" if i else stem for i in indices)
+    assert function.argument is not None
+    inner = column_names(function.argument, width)
+    return tuple(f"{function.name}({name}{_numbers(function)})" for name in inner)
+
+
+def _in_parentheses(function: Function) -> str:
+    if function.argument is None:
+        return "x".join(f"{side:.0f}" for side in function.numbers)
+    return unparse(function.argument) + _numbers(function)
+
+
+def _numbers(function: Function) -> str:
     return "".join(f", {number!r}" for number in function.numbers)
 
 
@@ -196,31 +201,32 @@ class _Parser:
             self.fail(f"'{name[0]}' is no function{did_you_mean(name[0], FUNCTIONS)}")
         if depth >= MAX_DEPTH:
             self.fail(f"functions are nested more than {MAX_DEPTH} deep")
-        function = self.function(name[0], depth)
+        function = self.function(FUNCTIONS[name[0]], depth)
         self.expect(")")
         return function
 
-    def function(self, name: str, depth: int) -> Expression:
-        if name == "image":
-            return self.picture()
+    def function(self, entry: FieldFunction, depth: int) -> Function:
+        if entry.takes is Takes.IMAGE:
+            start, argument, numbers = self.position, None, self.size()
+        else:
+            argument = self.argument(entry, depth)
+            start, numbers = self.position, ()
+            for _ in range(entry.numbers):
+                self.expect(",")
+                start, numbers = self.position, (*numbers, self.number())
+        fault = entry.fault(numbers)
+        if fault:
+            self.position = start
+            self.fail(fault)
+        return Function(entry.name, argument, numbers)
+
+    def argument(self, entry: FieldFunction, depth: int) -> Expression:
         start = self.position
         argument = self.expression(depth + 1)
-        if name == "yaw" and not isinstance(argument, Path):
+        if entry.takes is Takes.QUATERNION and not isinstance(argument, Path):
             self.position = start
-            self.fail("yaw takes the path of a quaternion")
-        if name not in ("clip", "equals"):
-            return Function(name, argument)
-        self.expect(",")
-        low = self.number()
-        if name == "equals":
-            return Function(name, argument, (low,))
-        self.expect(",")
-        start = self.position
-        high = self.number()
-        if high <= low:
-            self.position = start
-            self.fail("the upper bound of clip must be above the lower one")
-        return Function(name, argument, (low, high))
+            self.fail(f"{entry.name} takes the path of a quaternion")
+        return argument
 
     def number(self) -> float:
         start = self.position
@@ -230,16 +236,11 @@ class _Parser:
             self.fail("expected a number")
         return float(found[0])
 
-    def picture(self) -> Picture:
-        start = self.position
-        size = self.match(_SIZE)
-        if size is None:
+    def size(self) -> Numbers:
+        found = self.match(_SIZE)
+        if found is None:
             self.fail("expected a size such as 64x64")
-        width, height = int(size[1]), int(size[2])
-        if not (1 <= width <= MAX_IMAGE_SIDE and 1 <= height <= MAX_IMAGE_SIDE):
-            self.position = start
-            self.fail(f"each side of the image must be between 1 and {MAX_IMAGE_SIDE}")
-        return Picture(width, height)
+        return float(found[1]), float(found[2])
 
     def path(self, first: str) -> Path:
         steps: list[Step] = [Member(first)]

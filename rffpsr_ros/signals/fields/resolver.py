@@ -7,12 +7,7 @@ The grammar is that of `rffpsr_ros.signals.fields.grammar`::
     data[0:3]  ranges         a range, a whole array
     position.elbow            the element of an array named 'elbow' in the message's list of names
     position['left elbow']    the same for a name that is no plain word
-    sin(...) cos(...)         of a number or of each element
-    unwrap(...)               an angle made continuous over the messages
-    yaw(orientation)          of a quaternion
-    clip(ranges, 0, 10)       bounded; an infinite range becomes the bound
-    equals(mode, 2)           1 where the value is 2, else 0
-    image(64x64)              the message as a grey image of that size, row by row
+    sin(...)                  one of `rffpsr_ros.signals.fields.functions`
 """
 
 from __future__ import annotations
@@ -75,10 +70,10 @@ class FieldResolver:
         return tuple(index for index in indices if not index.found)
 
     def reset(self) -> None:
-        """Forget what `unwrap` remembers of earlier messages."""
+        """Forget what functions such as `unwrap` remember of earlier messages."""
         for field in self._bound or ():
-            for unwrap in field.unwraps:
-                unwrap.reset()
+            for memory in field.memories:
+                memory.reset()
 
     def resolve(self, message: Any) -> Vector | None:
         """Return the values (width,) of a message; None while the width is unknown.
@@ -125,7 +120,7 @@ class FieldResolver:
             except (AttributeError, TypeError):
                 if message is not None:
                     raise InputError(
-                        f"{self._where}a message of another type than the first one came:"
+                        f"{self._where}a message of another type than the first one arrived:"
                         f" {type_name(message)}"
                     ) from None
             start = stop
@@ -135,7 +130,9 @@ class FieldResolver:
 def _is_stateful(expression: Expression) -> bool:
     if not isinstance(expression, Function):
         return False
-    return expression.name == "unwrap" or _is_stateful(expression.argument)
+    if expression.entry.remembers(expression.numbers):
+        return True
+    return expression.argument is not None and _is_stateful(expression.argument)
 
 
 def _compile(bound: list[BoundField], width: int) -> Callable[[Any], Vector]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.signals.channels import Channel
+from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.training.proposal.bag_contents import BagContents
 from rffpsr_ros.training.proposal.propose import Proposal, field_range
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rffpsr_ros.signals.fields.grammar import Function, parse_field, unparse
 from rffpsr_ros.training.proposal.bag_contents import FieldRange
 
 MOST_FIELDS = 12
@@ -27,7 +28,6 @@ _UNITS = (
     (r"Ackermann", r"steering_angle_velocity", "rad/s"),
     (r"Ackermann", r"steering_angle", "rad"),
     (r"Ackermann", r"speed", "m/s"),
-    (r"", r"(un)?(wrap)?\(?yaw\(", "rad"),
     (r"", r"(.*\.)?angular_velocity\.", "rad/s"),
     (r"", r"(.*\.)?linear_acceleration\.", "m/s^2"),
     (r"(Twist|Odometry)", r"(.*\.)?linear\.", "m/s"),
@@ -65,9 +65,13 @@ def default_fields(type_name: str, ranges: Sequence[FieldRange]) -> tuple[str, .
 
 def unit_of(type_name: str, path: str) -> str:
     """Return the unit that a field has by convention; empty if there is none to know."""
-    if path.startswith(("sin(", "cos(")):
-        return "1"
+    expression = parse_field(path)
+    while isinstance(expression, Function) and expression.argument is not None:
+        if expression.entry.unit is not None:
+            return expression.entry.unit
+        expression = expression.argument
+    inner = unparse(expression)
     for types, paths, unit in _UNITS:
-        if re.search(types, type_name) and re.match(paths, path):
+        if re.search(types, type_name) and re.match(paths, inner):
             return unit
     return ""

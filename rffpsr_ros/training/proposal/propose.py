@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP, Channel
+from rffpsr_ros.signals.channel import Channel
+from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
 from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, TopicContents
 from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of

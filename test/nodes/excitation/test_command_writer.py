@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.signals.channels import Channel
+from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.fields.resolver import FieldResolver
 
 if TYPE_CHECKING:

@@ -236,17 +236,21 @@ def unindexed(content: bytes) -> bytes:
     return content[:17] + header + content[17 + length : index]
 
 
-@pytest.mark.parametrize("compression", ["none", "bz2", "lz4"])
-def test_ros1_without_index(
-    tmp_path: Path, bags: Any, configuration: ChannelConfiguration, compression: str
-) -> None:
-    messages = bags.recording(ticks=TICKS, padding=PADDING)
-    path = bags.ros1(tmp_path / "whole.bag", messages, compression)
+def refused(path: Path, configuration: ChannelConfiguration) -> str:
+    with pytest.raises(InputError) as caught:
+        read_bags(path, configuration)
+    return str(caught.value)
+
+
+def test_ros1_without_index(tmp_path: Path, bags: Any, configuration: ChannelConfiguration) -> None:
+    """As a recorder leaves it that was killed."""
+    path = bags.ros1(tmp_path / "whole.bag", bags.recording(ticks=TICKS, padding=PADDING))
     active = tmp_path / "run.bag.active"
     active.write_bytes(unindexed(path.read_bytes()))
-    found, said = read(active, configuration)
-    assert is_a_beginning(found) == TICKS
-    assert said == []
+    sentence = refused(active, configuration)
+    assert f"ROS 1 bag {active} has no index or a damaged one" in sentence
+    assert "'rosbag reindex run.bag.active' writes a new one" in sentence
+    assert "python3-rosbag" in sentence
 
 
 @pytest.mark.parametrize("compression", ["none", "bz2", "lz4"])
@@ -256,24 +260,22 @@ def test_ros1_cut_short(
     messages = bags.recording(ticks=TICKS, padding=PADDING)
     path = bags.ros1(tmp_path / "run.bag", messages, compression)
     cut(path, 0.7)
-    found, said = read(path, configuration)
-    assert abs(is_a_beginning(found) - 0.7 * TICKS) < 0.2 * TICKS
-    assert any("ends in the middle of a record" in sentence for sentence in said)
+    assert "'rosbag reindex run.bag' writes a new one" in refused(path, configuration)
 
 
-def test_ros1_killed_within_a_chunk(
+def test_ros1_with_a_damaged_chunk(
     tmp_path: Path, bags: Any, configuration: ChannelConfiguration
 ) -> None:
-    """The length of a chunk is filled in when it is complete; until then it is 0."""
-    path = bags.ros1(tmp_path / "run.bag", bags.recording(ticks=20))
-    content = unindexed(path.read_bytes())
-    chunk = content.index(b"op=\x05") - 8
-    (length,) = struct.unpack_from("<I", content, chunk)
-    data = chunk + 4 + length
-    path.write_bytes(content[:data] + bytes(4) + content[data + 4 : -2000])
+    """What stands before the damage is used."""
+    messages = bags.recording(ticks=TICKS, padding=PADDING)
+    path = bags.ros1(tmp_path / "run.bag", messages, "bz2")
+    content = bytearray(path.read_bytes())
+    middle = content.index(b"BZh", len(content) // 2)  # where a chunk's data begin
+    content[middle : middle + 2000] = bytes(2000)
+    path.write_bytes(content)
     found, said = read(path, configuration)
-    assert 5 <= is_a_beginning(found) < 20
-    assert any("ends in the middle of a record" in sentence for sentence in said)
+    assert 0.4 * TICKS < is_a_beginning(found) < 0.8 * TICKS
+    assert any("run.bag is damaged" in sentence for sentence in said)
 
 
 Damage = Callable[[bytes], bytes]

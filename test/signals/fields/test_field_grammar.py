@@ -11,7 +11,6 @@ from rffpsr_ros.signals.fields.grammar import (
     Function,
     Member,
     Path,
-    Picture,
     Range,
     column_names,
     parse_field,
@@ -42,7 +41,7 @@ def path(*steps: Member | Element | Range) -> Path:
         ("unwrap(yaw(q))", Function("unwrap", Function("yaw", path(Member("q"))))),
         ("equals(mode, -2)", Function("equals", path(Member("mode")), (-2.0,))),
         ("clip(ranges, 0, 1.5e1)", Function("clip", path(Member("ranges")), (0.0, 15.0))),
-        ("image(64x48)", Picture(64, 48)),
+        ("image(64x48)", Function("image", None, (64.0, 48.0))),
         (" sin ( data [ 0 ] ) ", Function("sin", path(Member("data"), Element(0)))),
         ("sin", path(Member("sin"))),  # without brackets it is a field like any other
     ],
@@ -128,13 +127,16 @@ steps = st.one_of(names.map(Member), quoted.map(Member), indices.map(Element))
 
 @st.composite
 def paths(draw: st.DrawFn) -> Path:
-    way: list[Member | Element | Range] = [Member(draw(names)), *draw(st.lists(steps, max_size=4))]
+    taken: list[Member | Element | Range] = [
+        Member(draw(names)),
+        *draw(st.lists(steps, max_size=4)),
+    ]
     bounds = draw(st.tuples(indices, indices) | st.none())
     if bounds:
         chosen = Range(*bounds)
         if chosen.width is None or chosen.width > 0:
-            way.append(chosen)
-    return Path(tuple(way))
+            taken.append(chosen)
+    return Path(tuple(taken))
 
 
 def functions(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
@@ -146,9 +148,10 @@ def functions(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Express
     )
 
 
+sides = st.integers(1, 4096).map(float)
 expressions = st.recursive(
     paths()
-    | st.builds(Picture, st.integers(1, 4096), st.integers(1, 4096))
+    | st.builds(Function, st.just("image"), st.none(), st.tuples(sides, sides))
     | st.builds(Function, st.just("yaw"), paths()),
     functions,
     max_leaves=4,
