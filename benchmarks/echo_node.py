@@ -48,4 +48,4 @@ class EchoNode(Node):
 
 
 if __name__ == "__main__":
-    sys.exit(run(EchoNode, "rffpsr_filter", messages_first=True))
+    sys.exit(run(EchoNode, "rffpsr_filter"))

@@ -125,8 +125,10 @@ class Driver:
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
+        from rffpsr_ros.nodes.shared.rclpy_internals import take
         from rffpsr_ros.nodes.shared.topic_inputs import sensor_profile
 
+        self._take = take
         rclpy.init(domain_id=DOMAIN)
         self._rate = rate
         self._node = Node("driver")
@@ -210,8 +212,7 @@ class Driver:
 
     def _look(self, subscription: Any, take: Callable[[bytes], None]) -> bool:
         """Take a message if there is one."""
-        with subscription.handle:
-            found = subscription.handle.take_message(subscription.msg_type, True)
+        found = self._take(subscription)
         if found is None:
             return False
         take(found[0])
@@ -360,7 +361,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.realtime")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (60)")
     parser.add_argument("--rates", type=float, nargs=2, default=(1000.0, 100.0), metavar="HZ")
-    parser.add_argument("--executor", default="single_threaded", help="of the nodes")
+    parser.add_argument("--executor", default="direct", help="of the nodes")
     parser.add_argument("--kind", default="rff_psr", choices=KINDS_OF_MODEL)
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     arguments = parser.parse_args()

@@ -6,7 +6,7 @@ gives what the node published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -77,9 +77,14 @@ class Forecast(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A tick that the belief has followed, and the forecast after it, if one was due."""
+    """A tick that the belief has followed, and the forecast after it.
+
+    ``due`` says whether it was the turn of a forecast (`FollowOptions.publish_every`); there is one
+    if it was wanted, too.
+    """
 
     tick: Tick
+    due: bool
     forecast: Forecast | None
 
 
@@ -153,12 +158,10 @@ class Follower:
         now = count(self.state)._asdict()
         return {name: int(n) + self._past_events.get(name, 0) for name, n in now.items()}
 
-    def feed(
-        self, topic: str, stamp_ns: int, message: Any, wanted: Callable[[], bool] | None = None
-    ) -> list[Outcome]:
+    def feed(self, topic: str, stamp_ns: int, message: Any, wanted: bool = True) -> list[Outcome]:
         """Take one message and return what it completes, in order; mostly nothing.
 
-        When a forecast is due ``wanted`` is asked whether to make it; that changes nothing else.
+        Whether forecasts are ``wanted`` changes nothing but whether those that are due are made.
 
         Raises
         ------
@@ -214,7 +217,7 @@ class Follower:
         if (options.horizon, options.coverage) != (before.horizon, before.coverage):
             self.live_error = self._live_error()
 
-    def _step(self, tick: Tick, wanted: Callable[[], bool] | None) -> Step:
+    def _step(self, tick: Tick, wanted: bool) -> Step:
         if self.state is None:
             self._begin()
         self.state = self.model.update(self.state, tick.action, tick.observation)
@@ -222,14 +225,15 @@ class Follower:
         self._learn_from_history(tick)
         self._future.advance()
         self.live_error.step(self.state, tick.action, tick.observation)
-        if (tick.number + 1) % self.options.publish_every or not (wanted is None or wanted()):
-            return Step(tick, None)
+        due = (tick.number + 1) % self.options.publish_every == 0
+        return Step(tick, due, self._forecast(tick) if due and wanted else None)
+
+    def _forecast(self, tick: Tick) -> Forecast:
+        """Return the forecast from the newest tick, which is this one."""
         assumed = self._future.ahead(self.options.horizon, self._last_command(tick))
         values = self.model.predict(self.state, assumed.actions)
         half_width = self.live_error.half_width
-        return Step(
-            tick, Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
-        )
+        return Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
 
     def _last_command(self, tick: Tick) -> Array:
         command = self._sampler.command_of_next_tick

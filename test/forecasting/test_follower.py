@@ -125,15 +125,16 @@ def test_thinning_and_not_listening_change_no_belief(model: RFFPSRModel) -> None
     all_steps = [step for step in follow(every, fed) if isinstance(step, Step)]
     thinned = [step for step in follow(third, fed) if isinstance(step, Step)]
     for topic, stamp_ns, value in fed:
-        for step in deaf.feed(topic, stamp_ns, SimpleNamespace(data=value), lambda: False):
+        for step in deaf.feed(topic, stamp_ns, SimpleNamespace(data=value), wanted=False):
             assert isinstance(step, Step)
+            assert step.due
             assert step.forecast is None
     assert every.state is not None
     for one in (third, deaf):
         for part, other in zip(every.state, one.state, strict=True):
             np.testing.assert_array_equal(part, other)
     made = [step.forecast for step in thinned if step.forecast is not None]
-    assert len(made) == len(thinned) // 3
+    assert len(made) == len(thinned) // 3 == sum(step.due for step in thinned)
     for forecast in made:
         (full,) = [s.forecast for s in all_steps if s.tick.stamp_ns == forecast.origin_ns]
         assert full is not None

@@ -204,7 +204,9 @@ class Peer:
         """Leave."""
         import rclpy
 
-        self.node.executor = None  # else the destroyed node wakes an executor that is gone
+        from rffpsr_ros.nodes.shared.rclpy_internals import leave_executor
+
+        leave_executor(self.node)
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self.context)

@@ -195,26 +195,32 @@ class FilterNode(LifecycleNode):
         stamp_ns = source.read_stamp(data, receive_ns)
         self._newest_ns = stamp_ns
         self._backlog.note(source.waited_ns)
+        self._outputs.look()
+        asked = self._active and self._outputs.wanted
         began = perf_counter()
         try:
-            outcomes = follower.feed(source.topic, stamp_ns, data, self._wanted)
+            outcomes = follower.feed(
+                source.topic, stamp_ns, data, asked and not self._backlog.behind
+            )
         except InputError as problem:
             self._complaints.error("feed", str(problem))
             return
         for outcome in outcomes:
+            if asked and isinstance(outcome, Step) and outcome.due and outcome.forecast is None:
+                self._backlog.note_left_out()
             self._tell(outcome, follower)
         if outcomes:
             self._heard_ns = receive_ns
             self._times.add(perf_counter() - began)
 
-    def _wanted(self) -> bool:
-        return self._active and self._outputs.wanted and self._backlog.allows_forecast()
-
     def _on_silence(self) -> None:
-        """Publish what is expected now, if nothing has come for long."""
+        """Publish what is expected now, if nothing has arrived for long."""
         follower = self._follower
         silent = (self.get_clock().now().nanoseconds - self._heard_ns) / 1e9
-        if follower is None or silent < self._value("stale_after") or not self._wanted():
+        if follower is None or silent < self._value("stale_after") or not self._active:
+            return
+        self._outputs.look()
+        if not self._outputs.wanted:
             return
         forecast = follower.in_silence(int(silent / follower.configuration.period))
         if forecast is not None:
@@ -322,6 +328,7 @@ class FilterNode(LifecycleNode):
             else:
                 self._complaints.warn(finding.aspect, finding.message)
         self._diagnostics.publish(diagnostic_array(self.get_name(), now.to_msg(), findings))
+        self._backlog.note_told()
 
     def _options(self) -> FollowOptions:
         names = FollowOptions.__dataclass_fields__
@@ -330,4 +337,4 @@ class FilterNode(LifecycleNode):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the filter node."""
-    return run(FilterNode, NAME, arguments, messages_first=True)
+    return run(FilterNode, NAME, arguments)

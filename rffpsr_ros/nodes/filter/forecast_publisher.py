@@ -12,6 +12,7 @@ import numpy as np
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
+from rffpsr_ros.nodes.shared.executors import goes_direct
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.forecast_messages import (
@@ -40,6 +41,7 @@ class ForecastPublisher:
             name: node.create_publisher(message_class(type_name), f"~/{name}", DEPTH)
             for name, type_name in types.items()
         }
+        self._direct = goes_direct(node)
         self._listened: set[str] = set()
         self._looked_ns = 0
         self._prepared: dict[str, tuple[Any, PreparedMessage]] = {}
@@ -47,8 +49,16 @@ class ForecastPublisher:
 
     @property
     def wanted(self) -> bool:
-        """Whether anyone listens to a topic that takes forecasts."""
-        return not self._look() <= {"state"}
+        """Whether anyone listened to a topic that takes forecasts, at the last `look`."""
+        return not self._listened <= {"state"}
+
+    def look(self) -> None:
+        """See which outputs someone listens to, unless that was seen just now."""
+        now_ns = time.monotonic_ns()
+        if now_ns - self._looked_ns > LOOK_NS:
+            self._looked_ns = now_ns
+            publishers = self._publishers.items()
+            self._listened = {name for name, one in publishers if one.get_subscription_count()}
 
     def forget(self) -> None:
         """Await no targets of earlier forecasts any more: the segment has ended."""
@@ -71,17 +81,7 @@ class ForecastPublisher:
 
     def publish_stale(self, forecast: Forecast, signature: Signature, lead: int) -> None:
         """Publish a forecast made in silence; no error is told of it."""
-        self._look()
         self._publish_forecast(forecast, signature, lead)
-
-    def _look(self) -> set[str]:
-        """Return the outputs that someone listens to, as far as was seen `LOOK_NS` ago."""
-        now_ns = time.monotonic_ns()
-        if now_ns - self._looked_ns > LOOK_NS:
-            self._looked_ns = now_ns
-            publishers = self._publishers.items()
-            self._listened = {name for name, one in publishers if one.get_subscription_count()}
-        return self._listened
 
     def _publish_forecast(self, forecast: Forecast, signature: Signature, lead: int) -> None:
         origin_ns, values, assumes = forecast.origin_ns, forecast.values, forecast.assumes
@@ -132,7 +132,10 @@ class ForecastPublisher:
         draft: Callable[[Array], Any],
         stamp_ns: int | None = None,
     ) -> None:
-        """Publish numbers in a message that is drafted anew only if its ``words`` change."""
+        """Publish numbers in a message; a direct one is drafted anew only if ``words`` change."""
+        if not self._direct:
+            self._publishers[name].publish(draft(numbers))
+            return
         likeness = numbers.shape, words
         known = self._prepared.get(name)
         if known is None or known[0] != likeness:

@@ -94,6 +94,8 @@ def forecast_finding(
     """Return step times, the live error beside that of training, and what upset the belief."""
     values: dict[str, Any] = {"ticks": times.count, **times.values()}
     values["forecasts left out"] = backlog.left_out
+    if backlog.newly_left_out:
+        values["forecasts left out lately"] = backlog.newly_left_out
     values["future actions"] = follower.options.future_actions
     live = follower.live_error
     values |= _errors(live.by_horizon, live.reference)
@@ -111,13 +113,13 @@ def forecast_finding(
                 " and train again",
                 values,
             )
-    if new := backlog.newly_left_out():
+    if backlog.newly_left_out:
         return Finding(
             "forecast",
             "warn",
             "messages come faster than forecasts are made, and some are left out: set"
             " publish_every, a shorter horizon, or train with folds: 1",
-            {**values, "forecasts left out lately": new},
+            values,
         )
     running = "following" if follower.state is not None else "not following: no segment under way"
     return Finding("forecast", "ok", running, values)

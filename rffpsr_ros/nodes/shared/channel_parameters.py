@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.nodes.shared.parameters import given_parameters
+from rffpsr_ros.nodes.shared.rclpy_internals import parameter_overrides
 from rffpsr_ros.signals.channel_file import channels_from_overrides, load_channels
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -21,5 +21,5 @@ def channels_given_to(node: Any) -> ChannelConfiguration:
     file = node.get_parameter("channels_file").value
     if file:
         return load_channels(Path(file).expanduser())
-    given = given_parameters(node)
+    given = parameter_overrides(node)
     return channels_from_overrides(given, f"the parameters of node {node.get_name()}")

@@ -1,7 +1,6 @@
-"""Messages as they come: waiting for them, and handing them out, past the executor.
+"""Messages as they arrive: waiting for them, and handing them out, past rclpy's executor.
 
-Waiting for a node's messages, timers and services in one standing wait set takes a tenth of what
-the executor takes, which gathers everything a node has anew before and after each message.
+What it gains is measured by `benchmarks.live_parts`; the table stands in docs/scaling.md.
 """
 
 from __future__ import annotations
@@ -11,24 +10,45 @@ from collections.abc import Sequence
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
-from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.executors import SingleThreadedExecutor
+
+from rffpsr_ros.nodes.shared.rclpy_internals import Waiting, hand_out, take
 
 ROUNDS = 32
 """So many messages of a topic are taken at most before services and timers have their turn."""
 LOOK_NS = 10_000_000
-"""While messages come it is looked only so often whether a service was called."""
+"""While messages arrive it is looked only so often whether a service was called."""
 TURN_NS = 100_000_000
 """So long at most messages are handed out before all else that the executor knows has its turn."""
 
 
+class DirectExecutor(SingleThreadedExecutor):
+    """Hands out messages as they arrive; all else is done as rclpy's executor does it.
+
+    For nodes that answer a thousand messages a second.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._messages: dict[Any, MessageWait] = {}
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        """Do the next thing, whatever it is, then hand out messages until something else is due."""
+        super().spin_once(timeout_sec)
+        for node in self.get_nodes():
+            take_waiting(list(node.subscriptions))
+            if node not in self._messages:
+                self._messages[node] = MessageWait(node)
+            self._messages[node].take_as_they_arrive()
+
+
 class MessageWait:
-    """Waits for what comes to a node."""
+    """Waits for what arrives at a node."""
 
     def __init__(self, node: Any) -> None:
-        self._node = node
-        self._sets: dict[tuple[int, ...], Any] = {}
+        self._waiting = Waiting(node)
 
-    def take_as_they_come(self) -> None:
+    def take_as_they_arrive(self) -> None:
         """Hand out messages until a timer is due, a service is called, or the turn is over."""
         now = time.monotonic_ns()
         until, look = now + TURN_NS, now
@@ -36,43 +56,16 @@ class MessageWait:
             everything = now >= look
             if everything:
                 look = now + LOOK_NS
-            come = self._wait(until - now if everything else look - now, everything)
-            if come is None:
+            limit = until - now if everything else look - now
+            subscriptions = self._waiting.messages(limit, everything)
+            if subscriptions is None:
                 return
-            take_waiting(come)
+            take_waiting(subscriptions)
             now = time.monotonic_ns()
-
-    def _wait(self, nanoseconds: int, everything: bool) -> list[Any] | None:
-        """Wait for messages and timers, or for ``everything`` there is but the executor's own.
-
-        Return the subscriptions that have messages, or None if anything else has come.
-        """
-        node = self._node
-        subscriptions, timers = list(node.subscriptions), list(node.timers)
-        services = list(node.services) if everything else []
-        sizes = len(subscriptions), 0, len(timers), 0, len(services), 0
-        wait_set = self._sets.get(sizes)
-        if wait_set is None:
-            wait_set = rclpy_implementation.WaitSet(*sizes, node.context.handle)
-            self._sets[sizes] = wait_set
-        wait_set.clear_entities()
-        for subscription in subscriptions:
-            wait_set.add_subscription(subscription.handle)
-        for timer in timers:
-            wait_set.add_timer(timer.handle)
-        for service in services:
-            wait_set.add_service(service.handle)
-        wait_set.wait(nanoseconds)
-        if wait_set.get_ready_entities("timer"):
-            return None
-        if everything and wait_set.get_ready_entities("service"):
-            return None
-        ready = wait_set.get_ready_entities("subscription")
-        return [one for one in subscriptions if one.handle.pointer in ready]
 
 
 def take_waiting(subscriptions: Sequence[Any]) -> None:
-    """Hand out the messages that have come by now, one of each subscription in turn.
+    """Hand out the messages that have arrived by now, one of each subscription in turn.
 
     That is the executor's order, without its gathering: a node that fell behind catches up several
     times as fast.
@@ -85,13 +78,10 @@ def take_waiting(subscriptions: Sequence[Any]) -> None:
 
 def _take_one(subscription: Any) -> bool:
     try:
-        with subscription.handle:
-            taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+        taken = take(subscription)
     except InvalidHandle:  # destroyed by a callback of this round
         return False
     if taken is None:
         return False
-    kind = getattr(subscription, "_callback_type", None)
-    with_info = kind is not None and kind is kind.WithMessageInfo
-    subscription.callback(*taken if with_info else taken[:1])
+    hand_out(subscription, taken)
     return True

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.rclpy_internals import parameter_overrides
 
 Value = bool | int | float | str | list[str] | list[float]
 
@@ -49,10 +50,12 @@ AUTOSTART = Parameter(
 )
 EXECUTOR = Parameter(
     "executor",
-    "single_threaded",
-    "`events` takes a tenth less processor time at 1 kHz, but is experimental in ROS, and how long"
-    " messages waited is not known to it.",
-    choices=("single_threaded", "events"),
+    "direct",
+    "`direct` waits for messages, reads and writes them past rclpy, which takes a fraction of the"
+    " processor time (docs/scaling.md); `single_threaded` does all as rclpy does; so does `events`,"
+    " with an executor that is experimental in ROS, and how long messages waited is not known to"
+    " it.",
+    choices=("direct", "single_threaded", "events"),
 )
 RESET_ON_TIME_JUMP = Parameter(
     "reset_on_time_jump",
@@ -92,7 +95,7 @@ class DeclaredParameters:
         self._changed = changed
         declare(node, table)
         self._read()
-        for sentence in misspelt(given_parameters(node), self._values):
+        for sentence in misspelt(parameter_overrides(node), self._values):
             node.get_logger().warning(sentence)
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._take)
@@ -145,11 +148,6 @@ def declare(node: Any, table: Iterable[Parameter]) -> None:
             raise InputError(_wrong_value(parameter, str(problem))) from None
         if parameter.choices and value not in parameter.choices:
             raise InputError(f"parameter '{parameter.name}' is {value!r}; {_right(parameter)}")
-
-
-def given_parameters(node: Any) -> dict[str, Any]:
-    """Return the values that a node was started with, by name, declared or not."""
-    return {name: one.value for name, one in node._parameter_overrides.items()}
 
 
 def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:

@@ -15,12 +15,13 @@ from typing import Any, Protocol
 import rclpy
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.shared.message_wait import MessageWait, take_waiting
+from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, make_executor
+from rffpsr_ros.nodes.shared.rclpy_internals import leave_executor
 
 WAKE_SECONDS = 0.1
 
@@ -53,17 +54,11 @@ class _Stop:
         self.asked = True
 
 
-def run(
-    make: Callable[[], Any],
-    name: str,
-    arguments: Sequence[str] | None = None,
-    messages_first: bool = False,
-) -> int:
+def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = None) -> int:
     """Run a node until it is asked to end; return the exit code.
 
-    ``make`` returns a ROS node that is `Runnable`. An `InputError` at the start is logged in one
-    line and makes the code 2. With ``messages_first`` messages are handed out as they come, past
-    the executor, until something else does: for nodes that answer a thousand a second.
+    ``make`` returns a ROS node that is `Runnable` and has the parameter ``executor``. An
+    `InputError` at the start is logged in one line and makes the code 2.
     """
     stop = _Stop()
     rclpy.init(
@@ -76,7 +71,7 @@ def run(
         node = make()
         node.begin()
         gc.freeze()  # looking through all that is there by now would take a tenth of a second
-        _spin(node, stop, messages_first)
+        _spin(node, stop)
     except (ExternalShutdownException, Finished):
         pass
     except InputError as problem:
@@ -90,38 +85,19 @@ def run(
     return code
 
 
-def _spin(node: Any, stop: _Stop, messages_first: bool) -> None:
-    executor = _executor(node.get_parameter("executor").value)
+def _spin(node: Any, stop: _Stop) -> None:
+    executor = make_executor(node)
     wake = node.create_timer(WAKE_SECONDS, _nothing, clock=Clock(clock_type=ClockType.STEADY_TIME))
     executor.add_node(node)
-    messages = MessageWait(node)
-    gathers_before_waiting = isinstance(executor, SingleThreadedExecutor)
-    # It makes a timer, too, for every wait that has a limit.
-    limit = None if gathers_before_waiting else WAKE_SECONDS
+    # For every wait that has a limit rclpy makes a timer; only the events executor needs one.
+    limit = WAKE_SECONDS if executor_name(node) == EVENTS else None
     try:
         while rclpy.ok() and not stop.asked:
             executor.spin_once(timeout_sec=limit)
-            if gathers_before_waiting:
-                take_waiting(list(node.subscriptions))
-                if messages_first:
-                    messages.take_as_they_come()
     finally:
         wake.cancel()
-        # A node that is destroyed later would wake an executor that is gone, and crash.
-        node.executor = None
+        leave_executor(node)
         executor.shutdown()
-
-
-def _executor(name: str) -> Any:
-    if name == "events":
-        try:
-            from rclpy.experimental.events_executor import EventsExecutor
-        except ImportError:
-            raise InputError(
-                "this ROS has no events executor; set the parameter executor to single_threaded"
-            ) from None
-        return EventsExecutor()
-    return SingleThreadedExecutor()
 
 
 def _nothing() -> None:

@@ -22,11 +22,12 @@ class CommandWait:
     def shown(self, now: float) -> None:
         """Take note that a tick has ended, and of what everybody sees since."""
         self._shown = now
+        # A tick that ended without its command has waited in vain, or had none to wait for.
+        self._expects = self._answered is not None
         self._answered = None
 
     def answered(self, now: float) -> None:
         """Take note of a command; the first after a tick counts."""
-        self._expects = True
         if self._answered is None:
             self._answered = now
 
@@ -37,6 +38,4 @@ class CommandWait:
             return False
         if self._answered is not None:
             return now - self._answered >= 0.5 * self._period
-        if self._expects and now - self._shown > PATIENCE_SECONDS:
-            self._expects = False
-        return not self._expects
+        return not self._expects or now - self._shown > PATIENCE_SECONDS

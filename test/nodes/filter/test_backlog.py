@@ -13,6 +13,10 @@ def test_forecasts_are_left_out_from_far_behind_until_nearly_caught_up() -> None
     made = []
     for waited in (0.0, 0.9, 1.1, 0.5, 0.2, 0.09, 0.9):
         backlog.note(round(waited * S))
-        made.append(backlog.allows_forecast())
+        made.append(not backlog.behind)
+        if backlog.behind:
+            backlog.note_left_out()
     assert made == [True, True, False, False, False, True, True]
-    assert (backlog.newly_left_out(), backlog.newly_left_out(), backlog.left_out) == (3, 0, 3)
+    assert (backlog.newly_left_out, backlog.newly_left_out, backlog.left_out) == (3, 3, 3)
+    backlog.note_told()
+    assert (backlog.newly_left_out, backlog.left_out) == (0, 3)

@@ -192,9 +192,12 @@ SYSTEMS: dict[str, System] = {"synthetic": SyntheticSystem(), "swimmer": Swimmer
 JOINTS = {"/joint_states": JOINT_STATE, "/command": JOINT_STATE}
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize(
+    ("name", "executor"),
+    [("synthetic", "direct"), ("synthetic", "single_threaded"), ("swimmer", "direct")],
+)
 def test_a_bag_played_in_lockstep_gives_what_predict_gives(
-    ros: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest
+    ros: Any, tmp_path: Path, name: str, executor: str, request: pytest.FixtureRequest
 ) -> None:
     model = request.getfixturevalue(f"{name}_model")
     system = SYSTEMS[name]
@@ -202,7 +205,7 @@ def test_a_bag_played_in_lockstep_gives_what_predict_gives(
     options = ("--horizon", str(HORIZON), "--future-actions", "hold")
     offline = predicted_offline(bag, model, tmp_path, *options)
     assert len(offline) > TICKS / 2
-    player = Player(ros, JOINTS, model_path=model, start="episode")
+    player = Player(ros, JOINTS, model_path=model, start="episode", executor=executor)
     player.play_in_lockstep(bag)
     assert_equal(player.forecasts(), offline)
 

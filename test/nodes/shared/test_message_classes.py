@@ -54,13 +54,14 @@ def test_where_the_header_stands(ros_environment: None) -> None:
     assert has_header_first("std_msgs/msg/Float64") is None
 
 
-def test_fields_read_off_bytes_are_those_of_ros(ros_environment: None) -> None:
+@pytest.mark.parametrize("direct", [True, False])
+def test_fields_read_off_bytes_are_those_of_ros(ros_environment: None, direct: bool) -> None:
     from rclpy.serialization import serialize_message
 
     from rffpsr_ros.nodes.shared.message_classes import decoder, message_class
 
     name = "sensor_msgs/msg/JointState"
-    decode, kind = decoder(name), message_class(name)
+    decode, kind = decoder(name, direct), message_class(name)
     for number in range(3):
         message = kind(name=["left elbow", "wrist"], position=[0.5, float(number)], effort=[-1.0])
         message.header.stamp.sec = number
@@ -72,7 +73,7 @@ def test_fields_read_off_bytes_are_those_of_ros(ros_environment: None) -> None:
         assert list(decoded.effort) == [-1.0]
         assert decoded.header.stamp.sec == number
         assert decoded.header.frame_id == "base"
-    assert isinstance(decoded, LazyMessage)
+    assert isinstance(decoded, LazyMessage) == direct
     assert decode(b"\0\1\0\0\1") is None
 
 
@@ -86,6 +87,6 @@ def test_wide_texts_are_left_to_ros(ros_environment: None, monkeypatch: pytest.M
     with_wide = get_typestore(Stores.EMPTY)
     with_wide.register(get_types_from_msg("float64 data\nwstring text", name))
     monkeypatch.setattr(message_classes, "typestore_of", lambda types: with_wide)
-    decode, kind = message_classes.decoder(name), message_classes.message_class(name)
+    decode, kind = message_classes.decoder(name, True), message_classes.message_class(name)
     assert decode(serialize_message(kind(data=2.5))).data == 2.5
     assert decode(b"\0\1") is None

@@ -36,6 +36,7 @@ def test_when_commands_cease_it_waits_once_and_never_again_until_they_come_back(
     wait.shown(5.0)
     assert not wait.may_go_on(5.0 + 0.99 * PATIENCE_SECONDS)
     assert wait.may_go_on(5.0 + 1.01 * PATIENCE_SECONDS)
+    assert not wait.may_go_on(5.0 + 0.99 * PATIENCE_SECONDS)  # to ask changes nothing
     wait.shown(6.0)
     assert wait.may_go_on(6.1)
     wait.answered(6.15)

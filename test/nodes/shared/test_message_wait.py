@@ -90,13 +90,13 @@ def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
     messages = message_wait.MessageWait(peer.node)
     teller = threading.Thread(target=tell)
     teller.start()
-    messages.take_as_they_come()
+    messages.take_as_they_arrive()
     teller.join()
     assert handed_out == [0, 1, 2]
 
     told.publish("/number", Int64(data=3))
     told.settle()
-    messages.take_as_they_come()  # the timer's turn comes first, which is the executor's
+    messages.take_as_they_arrive()  # the timer's turn comes first, which is the executor's
     assert handed_out == [0, 1, 2]
 
 
@@ -118,7 +118,7 @@ def test_services_have_their_turn_though_messages_come(ros: Ros) -> None:
     told.publish("/number", Int64(data=0))
     told.settle()
 
-    MessageWait(peer.node).take_as_they_come()
+    MessageWait(peer.node).take_as_they_arrive()
 
     assert handed_out
 
@@ -135,4 +135,4 @@ def test_a_called_service_has_its_turn_at_once(ros: Ros, monkeypatch: pytest.Mon
     client.wait_for_service()
     client.call_async(Trigger.Request())
 
-    message_wait.MessageWait(peer.node).take_as_they_come()  # or the test never ends
+    message_wait.MessageWait(peer.node).take_as_they_arrive()  # or the test never ends

@@ -1,0 +1,61 @@
+"""What runs a node, as its parameter ``executor`` says.
+
+``direct`` goes past rclpy wherever that is measurably cheaper: messages are waited for and handed
+out by `message_wait`, read off their bytes by `recordings.bags.message_layout`, and forecasts put
+into the bytes of a message by `filter.prepared_message`. All else is rclpy's own way throughout.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.executors import SingleThreadedExecutor
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared import rclpy_internals
+from rffpsr_ros.nodes.shared.message_wait import DirectExecutor
+
+DIRECT, SINGLE_THREADED, EVENTS = "direct", "single_threaded", "events"
+
+
+def executor_name(node: Any) -> str:
+    """Return the executor of a node: as its parameter says, unless this rclpy lacks what it needs.
+
+    Then it is the single-threaded one.
+    """
+    name = str(node.get_parameter("executor").value)
+    return SINGLE_THREADED if name == DIRECT and rclpy_internals.missing() else name
+
+
+def goes_direct(node: Any) -> bool:
+    """Tell whether a node goes past rclpy."""
+    return executor_name(node) == DIRECT
+
+
+def make_executor(node: Any) -> Any:
+    """Return a new executor for a node, without the node; one line of log says if it is another.
+
+    Raises
+    ------
+    InputError
+        If it is ``events``, and this ROS has no such executor.
+    """
+    name = executor_name(node)
+    if name != node.get_parameter("executor").value:
+        node.get_logger().warning(
+            f"this rclpy has no {' and no '.join(rclpy_internals.missing())}: the executor is"
+            f" {name} instead of {DIRECT}"
+        )
+    if name == EVENTS:
+        return _events_executor()
+    return DirectExecutor() if name == DIRECT else SingleThreadedExecutor()
+
+
+def _events_executor() -> Any:
+    try:
+        from rclpy.experimental.events_executor import EventsExecutor
+    except ImportError:
+        raise InputError(
+            "this ROS has no events executor; set the parameter executor to single_threaded"
+        ) from None
+    return EventsExecutor()
