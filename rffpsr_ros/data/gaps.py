@@ -12,9 +12,9 @@ from itertools import starmap
 
 import numpy as np
 
+from rffpsr_ros.data.arx_term import fill_missing, fit_arx
 from rffpsr_ros.data.scaling import Run, forgiving_scaling, standardise
 from rffpsr_ros.data.summary import summarise
-from rffpsr_ros.data.tick_windows import fill_missing, fit_arx
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -51,8 +51,8 @@ def without_gaps(
     filled = [Run(_interpolated(run.observations), run.actions) for run in runs]
     for _ in range(ROUNDS):
         everything = [np.ones(run.observations.shape, bool) for run in filled]
-        base = fit_arx(filled, everything, PAST, RIDGE)
-        filled = [fill_missing(run, base, PAST) for run in runs]
+        weights = fit_arx(filled, everything, PAST, RIDGE)
+        filled = [fill_missing(run, weights, PAST) for run in runs]
 
     def restored(trajectory: Trajectory, run: Run, gaps: Array) -> Trajectory:
         short = gaps & ~_long(gaps)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.data.arx_term import fill_missing, fit_arx
 from rffpsr_ros.data.scaling import Run, Scaling, standardise
 from rffpsr_ros.data.summary import DataSummary
-from rffpsr_ros.data.tick_windows import fill_missing, fit_arx
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -60,12 +60,12 @@ def prepare(
     observation_scaling, action_scaling = found.observations.scaling(), found.actions.scaling()
     recorded = standardise(train, observation_scaling, action_scaling)
     seen = [~np.isnan(run.observations) for run in recorded]
-    base = fit_arx(recorded, seen, fill_past, FILL_RIDGE)
+    weights = fit_arx(recorded, seen, fill_past, FILL_RIDGE)
 
     def recordings(runs: list[Run]) -> Recordings:
         return Recordings(
             runs,
-            [fill_missing(run, base, fill_past) for run in runs],
+            [fill_missing(run, weights, fill_past) for run in runs],
             [~np.isnan(run.observations) for run in runs],
         )
 

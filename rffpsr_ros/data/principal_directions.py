@@ -1,9 +1,11 @@
-"""Principal directions of features that are only ever seen in chunks.
+"""Principal directions of features: of many rows, in chunks, or of few, by their Gram matrix.
 
-Randomised subspace iteration (Halko, Martinsson and Tropp 2011, algorithm 4.4) on the uncentred
-second moment, which is touched only through products with thin matrices: memory is size times
-rank, time is linear in the number of windows, and every sweep re-orthogonalises, so directions of
-small variance are not lost to rounding.
+Of many rows by randomised subspace iteration (Halko, Martinsson and Tropp 2011, algorithm 4.4) on
+the uncentred second moment, which is touched only through products with thin matrices: memory is
+size times rank, time is linear in the number of rows, and every sweep re-orthogonalises, so
+directions of small variance are not lost to rounding. Where there are fewer rows than columns, the
+Gram matrix between them, G = V L V^T, gives all directions of their span exactly: X^T V L^{-1/2}.
+It serves features that are known by their inner products alone, too.
 """
 
 from __future__ import annotations
@@ -62,6 +64,24 @@ def principal_directions(
     singular = np.sqrt(np.maximum(eigenvalues[::-1], 0))
     kept = min(rank, max(1, int(np.sum(singular > tolerance * singular[0]))))
     return as_sent(_fix_signs(basis @ vectors[:, ::-1][:, :kept]))
+
+
+def gram_coordinates(gram: Array, rank: int, tolerance: float) -> tuple[Array, float]:
+    """Return V L^{-1/2} (N, r) of a Gram matrix (N, N), and the share of its trace left out.
+
+    Directions whose singular value is below ``tolerance`` times the largest are dropped, and all
+    beyond ``rank``.
+    """
+    values, vectors = scipy.linalg.eigh(gram)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    kept = min(rank, max(1, int(np.sum(np.sqrt(values) > tolerance * np.sqrt(values[0])))))
+    lost = 1 - float(values[:kept].sum() / values.sum())
+    return vectors[:, :kept] / np.sqrt(values[:kept]), lost
+
+
+def principal_directions_of_few(rows: Array, rank: int, tolerance: float) -> Array:
+    """Return orthonormal columns U (size, r), the leading directions of rows (N, size)."""
+    return np.asarray(rows.T @ gram_coordinates(rows @ rows.T, rank, tolerance)[0])
 
 
 def _second_moment_times(chunks: Callable[[], Iterable[Array]], basis: Array) -> Array:

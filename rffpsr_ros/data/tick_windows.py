@@ -1,18 +1,15 @@
-"""The ticks before a tick: windows for one-step regressions, and gaps filled by a linear one."""
+"""The ticks before a tick: windows for regressions of an observation on what precedes it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import CHUNK
 from rffpsr_ros.numerics.arrays import Array
-
-WHITENING_FLOOR = 1e-9
 
 
 class TickWindows(NamedTuple):
@@ -50,16 +47,6 @@ def settled_ticks(seen: Array, past: int) -> Array:
     return np.flatnonzero(whole)
 
 
-def arx_input(past: int, observations: Array, actions: Array) -> Array:
-    """Return [last n (o, a), a_t, 1] as rows (N, n (d_o + d_a) + d_a + 1), n = ``past``.
-
-    Takes windows of ``past`` ticks or more: observations (N, m, d_o), and the actions with the
-    tick's own (N, m + 1, d_a).
-    """
-    ones = np.ones((len(observations), 1), dtype=observations.dtype)
-    return np.concatenate([*newest_ticks(past, observations, actions), ones], axis=1)
-
-
 def newest_ticks(past: int, observations: Array, actions: Array) -> tuple[Array, Array]:
     """Return the last ``past`` observations, and actions with the tick's own, as rows each."""
     skip = observations.shape[1] - past
@@ -67,31 +54,3 @@ def newest_ticks(past: int, observations: Array, actions: Array) -> tuple[Array,
         observations[:, skip:].reshape(len(observations), -1),
         actions[:, skip:].reshape(len(actions), -1),
     )
-
-
-def fit_arx(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float) -> Array:
-    """Return W_base: one-step linear regression on the window.
-
-    Only ticks whose observation and window were all seen take part.
-    """
-    columns, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
-    regression = Regression.zeros(columns, past * (columns + acted) + acted + 1)
-    for run, seen in zip(runs, observed, strict=True):
-        for ticks in tick_chunks(settled_ticks(seen, past)):
-            windows = tick_windows(run, past, ticks)
-            inputs = arx_input(past, windows.observations, windows.actions)
-            regression.add(inputs, windows.target)
-    return regression.solve(ridge).T
-
-
-def fill_missing(run: Run, base: Array, past: int) -> Run:
-    """Return the run with missing observations replaced by the ARX term's one-step forecast."""
-    missing = np.isnan(run.observations)
-    if not missing.any():
-        return run
-    filled = np.where(missing, 0.0, run.observations)
-    for t in np.flatnonzero(missing.any(axis=1)):
-        windows = tick_windows(Run(filled, run.actions), past, np.array([t]))
-        expected = (arx_input(past, windows.observations, windows.actions) @ base)[0]
-        filled[t] = np.where(missing[t], expected, filled[t])
-    return Run(filled, run.actions)

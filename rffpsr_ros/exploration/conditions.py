@@ -15,16 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import joined_windows, window_chunks
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
-from rffpsr_ros.psr.fourier_features import (
-    draw_frequencies,
-    median_distance,
-    random_fourier_features,
-)
+from rffpsr_ros.psr.fourier_features import draw_feature_map
 from rffpsr_ros.psr.stage_one import JointStageOne
 
 FREQUENCIES = 50
@@ -159,14 +154,10 @@ class _Features(NamedTuple):
 
 def _features(points: Array, options: ConditioningOptions, generator: np.random.Generator) -> Array:
     """Return projected random Fourier features (N, r) of points, as Learn-RFF-PSR makes them."""
-    bandwidth = options.bandwidth * median_distance(points, generator)
-    frequencies = draw_frequencies(points.shape[1], FREQUENCIES, bandwidth, generator)
-    rows = random_fourier_features(points, frequencies)
-    size = rows.shape[1]
-    return np.asarray(
-        rows
-        @ principal_directions(lambda: [rows], size, options.rank, options.tolerance, generator)
+    features = draw_feature_map(
+        points, FREQUENCIES, options.bandwidth, options.rank, options.tolerance, generator
     )
+    return features.with_pullback(points)[0]
 
 
 def _spectrum(rows: Array) -> Array:

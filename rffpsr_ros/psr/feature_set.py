@@ -19,13 +19,7 @@ from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import CHUNK, Windows, chunks_of, flatten
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao, symmetric_products
-from rffpsr_ros.psr.fourier_features import (
-    FeatureMap,
-    Features,
-    draw_frequencies,
-    median_distance,
-    random_fourier_features,
-)
+from rffpsr_ros.psr.fourier_features import FeatureMap, Features, draw_feature_map
 from rffpsr_ros.psr.stage_windows import Pair
 
 PROJECTION_WINDOWS = 2048
@@ -182,13 +176,14 @@ def fit_features(
 
     def map_of(name: str, view: Callable[[Windows], Array], rank: int) -> FeatureMap:
         points = view(sample)
-        bandwidth = options.bandwidth * median_distance(points, generator)
-        frequencies = draw_frequencies(points.shape[1], options.features, bandwidth, generator)
-        waves = _waves_in_chunks(points, frequencies)
-        directions = principal_directions(
-            lambda: waves, 2 * options.features, rank, options.tolerance, generator
+        # In single precision cosines cost a tenth.
+        rows = [
+            points[start : start + CHUNK].astype(np.float32)
+            for start in range(0, len(points), CHUNK)
+        ]
+        features = draw_feature_map(
+            points, options.features, options.bandwidth, rank, options.tolerance, generator, rows
         )
-        features = FeatureMap(frequencies, directions)
         # Features have unit norm: what a projection does not keep of it, it loses.
         held_out = features.astype(np.float32)(view(judged).astype(np.float32))
         lost[name] = 1 - float(np.mean(np.sum(held_out**2, axis=1)))
@@ -205,15 +200,6 @@ def fit_features(
     chunks = chunks_of(sample.astype(np.float32))
     single = fit_products(maps.astype(np.float32), chunks, options, generator)
     return Fitted(FeatureSet(*maps[:5], *single[5:]), sample, lost)
-
-
-def _waves_in_chunks(points: Array, frequencies: Array) -> list[Array]:
-    """Return random Fourier features in single precision, whose cosines cost a tenth."""
-    single = frequencies.astype(np.float32)
-    return [
-        random_fourier_features(points[start : start + CHUNK].astype(np.float32), single)
-        for start in range(0, len(points), CHUNK)
-    ]
 
 
 def fit_products(

@@ -1,12 +1,18 @@
-"""Random Fourier features of the Gaussian kernel, projected onto their principal directions."""
+"""Random Fourier features of the Gaussian kernel, projected onto their principal directions.
+
+Paper, "Predictive state controlled models with random Fourier features", and the first lines of
+algorithm Learn-RFF-PSR; features by Rahimi and Recht 2007.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.numerics.arrays import Array, as_sent
 
 MEDIAN_POINTS = 1000
@@ -47,17 +53,17 @@ def random_fourier_features(points: Array, frequencies: Array) -> Array:
 
     Inner products approach exp(-|x - y|^2 / (2 bandwidth^2)) at a rate 1 / sqrt(D).
     """
-    features = _waves(points, frequencies)
+    features = waves_of_phases(points @ frequencies.T)
     features *= 1 / np.sqrt(max(len(frequencies), 1))
     return features
 
 
-def _waves(points: Array, frequencies: Array) -> Array:
-    phase = points @ frequencies.T
-    count = len(frequencies)
-    waves = np.empty((*phase.shape[:-1], 2 * count), phase.dtype)
-    np.cos(phase, out=waves[..., :count])
-    np.sin(phase, out=waves[..., count:])
+def waves_of_phases(phases: Array) -> Array:
+    """Return [cos, sin] (..., 2 D) of phases (..., D)."""
+    count = phases.shape[-1]
+    waves = np.empty((*phases.shape[:-1], 2 * count), phases.dtype)
+    np.cos(phases, out=waves[..., :count])
+    np.sin(phases, out=waves[..., count:])
     return waves
 
 
@@ -113,7 +119,7 @@ class FeatureMap(NamedTuple):
         if points.ndim > 1 and len(points) > together:
             parts = [self(points[i : i + together]) for i in range(0, len(points), together)]
             return np.concatenate(parts)
-        features = _waves(points, self.frequencies) @ self.projection
+        features = waves_of_phases(points @ self.frequencies.T) @ self.projection
         count = max(len(self.frequencies), 1)
         return np.asarray(features * self.projection.dtype.type(1 / np.sqrt(count)))
 
@@ -132,3 +138,48 @@ class FeatureMap(NamedTuple):
     def astype(self, dtype: type[np.floating]) -> FeatureMap:
         """Return the same map computing in another precision."""
         return FeatureMap(*(as_sent(part.astype(dtype)) for part in self))
+
+
+def draw_feature_map(
+    points: Array,
+    count: int,
+    bandwidth: float,
+    rank: int,
+    tolerance: float,
+    generator: np.random.Generator,
+    rows: Sequence[Array] | Callable[[], Iterable[Array]] | None = None,
+) -> FeatureMap:
+    """Return random Fourier features for points like these, projected.
+
+    Parameters
+    ----------
+    points
+        (N, d), whose median distance gives the kernel's bandwidth.
+    count
+        Frequencies D.
+    bandwidth
+        Of the kernel, as a multiple of the median distance.
+    rank, tolerance
+        Cap on the directions kept, and the weakest kept one; see `principal_directions`.
+    generator
+        Draws points to compare, then frequencies, then what finding directions needs.
+    rows
+        Chunks of points (n, d) that the directions are found on, by default ``points``. Features
+        of a sequence are held, in the precision of its chunks; those of what a function yields
+        are computed anew for each sweep.
+    """
+    width = bandwidth * median_distance(points, generator)
+    frequencies = draw_frequencies(points.shape[1], count, width, generator)
+
+    def features(chunk: Array) -> Array:
+        return random_fourier_features(chunk, frequencies.astype(chunk.dtype, copy=False))
+
+    if callable(rows):
+        yielded = rows
+        directions = principal_directions(
+            lambda: map(features, yielded()), 2 * count, rank, tolerance, generator
+        )
+    else:
+        held = [features(chunk) for chunk in (rows or [points])]
+        directions = principal_directions(lambda: held, 2 * count, rank, tolerance, generator)
+    return FeatureMap(frequencies, directions)

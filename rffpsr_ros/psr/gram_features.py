@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
+from rffpsr_ros.data.principal_directions import gram_coordinates
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows, chunks_of
 from rffpsr_ros.errors import InputError
@@ -67,19 +67,6 @@ def gaussian_kernel(left: Array, right: Array, width: Array) -> Array:
     """Return exp(-|x - y|^2 / (2 width^2)) (..., N) between points (..., d) and (N, d)."""
     squared = (left**2).sum(-1)[..., None] + (right**2).sum(-1) - 2 * left @ right.T
     return np.asarray(np.exp(np.maximum(squared, 0) / (-2 * width**2)))
-
-
-def gram_coordinates(gram: Array, rank: int, tolerance: float) -> tuple[Array, float]:
-    """Return V L^{-1/2} (N, r) of a Gram matrix, and the share of its trace left out.
-
-    Directions whose singular value is below ``tolerance`` times the largest are dropped, and all
-    beyond ``rank``.
-    """
-    values, vectors = scipy.linalg.eigh(gram)
-    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
-    kept = min(rank, max(1, int(np.sum(np.sqrt(values) > tolerance * np.sqrt(values[0])))))
-    lost = 1 - float(values[:kept].sum() / values.sum())
-    return vectors[:, :kept] / np.sqrt(values[:kept]), lost
 
 
 def needed_memory(windows: int, columns: int, rank: int) -> float:

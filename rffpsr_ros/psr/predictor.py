@@ -1,25 +1,30 @@
-"""The predictor: an ARX term, features of a short window, and the predictive state, added up.
+"""The predictor: the predictive state, an ARX term and a NARX term, added up.
 
-    o_t = W_arx [last n (o, a), a_t, 1] + W_narx z(last m (o, a), a_t) + W_1 (q_t x phi^a(a_t))
+    o_t = W_1 (q_t x phi^a(a_t)) + W_arx [last n (o, a), a_t, 1] + W_narx z(last m (o, a), a_t)
     q_{t+1} = filter(q_t, phi^a(a_t), phi^o(o_t))
 
-The last term alone is the paper's RFF-PSR; the base carries what is nearly linear or integrating,
-the NARX term what a short window shows. Where recordings show bounds, predictions are held
-within.
+The first term alone is the paper's RFF-PSR (section "Predictive state controlled models with random
+Fourier features"). The ARX term carries what is nearly linear or integrates, the NARX term what a
+short window shows. Where recordings show bounds, predictions are held within.
+
+A term is a class with the methods of `WindowTerm`, weights of its name in `TrainableParameters`, an
+entry in `FixedStructure.terms` and a regression in `initialisation.py`; what refines follows. What
+runs live (`runtime/`) has the sum in a form of its own.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from rffpsr_ros.data.arx_term import ArxTerm
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
-from rffpsr_ros.data.tick_windows import arx_input, newest_ticks
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import Features
+from rffpsr_ros.psr.narx_term import NarxTerm
 
 
 class TrainableParameters(NamedTuple):
@@ -29,11 +34,11 @@ class TrainableParameters(NamedTuple):
     extended: Array  # (p r_a, p r_o)
     initial: Array  # (p,)
     prediction: Array  # W_1 (p r_a, d_o)
-    arx: Array  # W_arx (n (d_o + d_a) + d_a + 1, d_o); no rows: no base
+    arx: Array  # W_arx (n (d_o + d_a) + d_a + 1, d_o); no rows: no ARX term
     narx: Array  # W_narx (r_z, d_o); no rows: no NARX term
 
     def astype(self, dtype: type[np.floating]) -> TrainableParameters:
-        """Return the same weights in another precision."""
+        """Return the same parameters in another precision."""
         return TrainableParameters(*(part.astype(dtype) for part in self))
 
 
@@ -46,13 +51,33 @@ class Limits(NamedTuple):
     action_high: Array
 
 
+class WindowTerm(Protocol):
+    """A summand of the prediction that is linear in features of the last ``past`` ticks."""
+
+    @property
+    def past(self) -> int:
+        """Return how many past ticks the term looks at."""
+        ...
+
+    def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
+        """Return features (N, r) of windows of ``past`` ticks or more, and what the gradient needs.
+
+        Takes observations (N, m, d_o), and the actions with the tick's own (N, m + 1, d_a).
+        """
+        ...
+
+    def window_gradient(self, weights: Array, raw: Array, at_predicted: Array) -> Array:
+        """Return the gradient (N, past, d_o) at the observations, given that at o_t (N, d_o)."""
+        ...
+
+
 class FixedStructure(NamedTuple):
     """What refinement leaves alone: feature maps, window lengths, conditioning."""
 
     observation: Features  # phi^o
     action: Features  # phi^a
     narx: Features | None  # z, of the last ``narx_past`` (o, a) and a_t
-    arx_past: int  # n
+    arx_past: int  # n; 0: no ARX term
     narx_past: int  # m
     conditioning: Conditioning
     start: Start
@@ -64,8 +89,17 @@ class FixedStructure(NamedTuple):
         """Return how many past ticks a prediction looks at."""
         return max(self.arx_past, self.narx_past)
 
+    def terms(self) -> dict[str, WindowTerm]:
+        """Return the terms beside the state's, by the names of their weights."""
+        terms: dict[str, WindowTerm] = {}
+        if self.arx_past:
+            terms["arx"] = ArxTerm(self.arx_past)
+        if self.narx is not None:
+            terms["narx"] = NarxTerm(self.narx, self.narx_past, self.limits)
+        return terms
+
     def astype(self, dtype: type[np.floating]) -> FixedStructure:
-        """Return the same frame computing in another precision."""
+        """Return the same structure computing in another precision."""
         return self._replace(
             observation=self.observation.astype(dtype),
             action=self.action.astype(dtype),
@@ -78,9 +112,7 @@ class Prediction(NamedTuple):
     """An expected observation, and what its gradient needs."""
 
     value: Array  # (N, d_o), within the bounds
-    arx: Array  # the ARX term's input
-    narx: Array  # z
-    narx_raw: Array  # what z's pullback needs
+    features: dict[str, tuple[Array, Array]]  # of each term, and what its gradient needs
 
 
 def predict_observation(
@@ -95,35 +127,49 @@ def predict_observation(
     Takes u = q x phi^a (N, p r_a), the last `FixedStructure.past` observations (N, past, d_o),
     and the actions with the tick's own (N, past + 1, d_a).
     """
-    arx = _none(observations)
-    if len(parameters.arx):
-        arx = arx_input(structure.arx_past, observations, actions)
-    narx, raw = narx_features(structure, observations, actions)
-    value = joined @ parameters.prediction + arx @ parameters.arx + narx @ parameters.narx
+    value = joined @ parameters.prediction
+    features = {}
+    for name, term in structure.terms().items():
+        features[name] = term.with_pullback(observations, actions)
+        value = value + features[name][0] @ getattr(parameters, name)
     if structure.bounds is not None:
         value = structure.bounds(value)
-    return Prediction(value, arx, narx, raw)
+    return Prediction(value, features)
 
 
-def narx_features(
-    structure: FixedStructure, observations: Array, actions: Array
-) -> tuple[Array, Array]:
-    """Return z (N, r_z) of [last m (o, a), a_t], and what its pullback needs."""
-    if structure.narx is None:
-        return _none(observations), _none(observations)
-    return structure.narx.with_pullback(narx_input(structure, observations, actions))
+def add_prediction_gradient(
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    joined: Array,
+    prediction: Prediction,
+    at_predicted: Array,
+    at_window: Array,
+    total: TrainableParameters,
+) -> Array:
+    """Add the gradient at the weights to ``total``; return that at u = q x phi^a (N, p r_a).
 
-
-def narx_input(structure: FixedStructure, observations: Array, actions: Array) -> Array:
-    """Return [last m (o, a), a_t] as rows (N, m (d_o + d_a) + d_a), held within the limits.
-
-    The ARX term, being linear, is not limited: it extrapolates.
+    ``at_predicted`` (N, d_o) is that at the prediction. What it makes of the gradient at the window
+    of observations is added to ``at_window`` (N, past, d_o).
     """
-    if structure.limits is not None:
-        observations = np.clip(observations, *structure.limits[:2])
-        actions = np.clip(actions, *structure.limits[2:])
-    return np.concatenate(newest_ticks(structure.narx_past, observations, actions), axis=1)
+    if structure.bounds is not None:
+        at_predicted = at_predicted * structure.bounds.strictly_inside(prediction.value)
+    total.prediction[...] += joined.T @ at_predicted
+    for name, term in structure.terms().items():
+        features, raw = prediction.features[name]
+        getattr(total, name)[...] += features.T @ at_predicted
+        at_window[:, at_window.shape[1] - term.past :] += term.window_gradient(
+            getattr(parameters, name), raw, at_predicted
+        )
+    return np.asarray(at_predicted @ parameters.prediction.T)
 
 
-def _none(like: Array) -> Array:
-    return np.empty((len(like), 0), dtype=like.dtype)
+def arx_term_alone(parameters: TrainableParameters) -> TrainableParameters:
+    """Return the parameters with which the ARX term predicts by itself."""
+    return parameters._replace(
+        prediction=np.zeros_like(parameters.prediction), narx=np.zeros_like(parameters.narx)
+    )
+
+
+def needed_structure(parameters: TrainableParameters, structure: FixedStructure) -> FixedStructure:
+    """Return the structure without a NARX term that has no weight: its features are costly."""
+    return structure if parameters.narx.any() else structure._replace(narx=None)

@@ -91,14 +91,14 @@ def test_stretches_of_points_are_worked_on_few_at_a_time(monkeypatch: pytest.Mon
     features = FeatureMap(generator.normal(size=(50, 2)), generator.normal(size=(100, 3)))
     stretches = generator.normal(size=(40, 30, 2))
     whole, largest = features(stretches), 0
-    waves = fourier_features._waves
+    waves = fourier_features.waves_of_phases
 
-    def watched(points: Array, frequencies: Array) -> Array:
+    def watched(phases: Array) -> Array:
         nonlocal largest
-        largest = max(largest, points.size // 2 * len(frequencies))
-        return waves(points, frequencies)
+        largest = max(largest, phases.size)
+        return waves(phases)
 
-    monkeypatch.setattr(fourier_features, "_waves", watched)
+    monkeypatch.setattr(fourier_features, "waves_of_phases", watched)
     monkeypatch.setattr(fourier_features, "MEANWHILE", 6000)
     np.testing.assert_allclose(features(stretches), whole, atol=1e-12)
     assert 0 < largest <= 6000

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.datasets import synth
 from rffpsr_ros.data.moments import ridge_regression
+from rffpsr_ros.data.principal_directions import gram_coordinates
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import Windows, window_chunks
 from rffpsr_ros.errors import InputError
@@ -25,7 +26,6 @@ from rffpsr_ros.psr.fourier_features import (
 from rffpsr_ros.psr.gram_features import (
     KernelMap,
     gaussian_kernel,
-    gram_coordinates,
     needed_memory,
 )
 from rffpsr_ros.psr.stage_one import JointStageOne

@@ -52,7 +52,7 @@ class HSEPSR(SingleRFFPSR):
     """Learner of `HSEPSRModel`: two-stage regression and kernel Bayes' rule by Gram matrices.
 
     Memory grows with the square of the number of windows, time with its cube. By default neither
-    refined nor helped by a base; both can be had, as in `RFFPSR`.
+    refined nor helped by an ARX term; both can be had, as in `RFFPSR`.
     """
 
     model_class: ClassVar[type[RFFPSRModel]] = HSEPSRModel

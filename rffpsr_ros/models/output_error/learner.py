@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.moments import ridge_regression
-from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.data.saturation import Bounds, learned_bounds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.data.tick_windows import tick_windows
@@ -28,12 +27,7 @@ from rffpsr_ros.models.output_error.simulation_error import free_stretches, simu
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
-from rffpsr_ros.psr.fourier_features import (
-    FeatureMap,
-    draw_frequencies,
-    median_distance,
-    random_fourier_features,
-)
+from rffpsr_ros.psr.fourier_features import FeatureMap, draw_feature_map
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RIDGES = (np.inf, 10.0, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -173,16 +167,8 @@ class OutputError:
         rows = windows.rows[:: max(len(windows.rows) // PATTERNS, 1)]
         low, high = windows.rows.min(axis=0), windows.rows.max(axis=0)
         slack = MARGIN * (high - low)
-        bandwidth = BANDWIDTH * median_distance(rows, generator)
-        drawn = draw_frequencies(rows.shape[1], self.features, bandwidth, generator)
-        projection = principal_directions(
-            lambda: [random_fourier_features(rows, drawn)],
-            2 * self.features,
-            self.directions(*(part.shape[1] for part in runs[0])),
-            TOLERANCE,
-            generator,
-        )
-        features = FeatureMap(drawn, projection)
+        rank = self.directions(*(part.shape[1] for part in runs[0]))
+        features = draw_feature_map(rows, self.features, BANDWIDTH, rank, TOLERANCE, generator)
         strongest = np.sqrt(np.mean(features(rows)[:, 0] ** 2))
         widest = Bounds(*map(scalings[0].apply, scalings[0].limits(SLACK)))
         learned = learned_bounds([run.observations for run in runs])
@@ -191,7 +177,10 @@ class OutputError:
                 np.maximum(widest.low, learned.low), np.minimum(widest.high, learned.high)
             )
         return Recurrence(
-            FeatureMap(drawn, projection / strongest), low - slack, high + slack, widest
+            features._replace(projection=features.projection / strongest),
+            low - slack,
+            high + slack,
+            widest,
         )
 
     def _record(

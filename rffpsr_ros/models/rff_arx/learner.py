@@ -17,7 +17,7 @@ from rffpsr_ros.models.rff_arx.regression import HorizonFit, Rows, all_rows, fit
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
-from rffpsr_ros.psr.fourier_features import median_distance
+from rffpsr_ros.psr.fourier_features import draw_frequencies, median_distance
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RANKS = (10, 20, 50, 100, 200, 400)
@@ -133,14 +133,17 @@ class RFFARX:
     def _window_map(self, rows: Rows) -> WindowMap:
         """Draw the frequencies, and find each horizon's bandwidth by the median trick."""
         generator = np.random.default_rng(self.seed)
-        drawn = generator.standard_normal((self.features, rows.history.shape[1]))
-        ahead = generator.standard_normal((self.features, *rows.plan.shape[1:]))
+        drawn = draw_frequencies(rows.history.shape[1], self.features, 1.0, generator)
+        future, acted = rows.plan.shape[1:]
+        ahead = draw_frequencies(future * acted, self.features, 1.0, generator)
         bandwidths = []
         for h in range(self.future):
             shown = rows.plan if self.one_shot else rows.plan[:, : h + 1]
             points = np.concatenate([rows.history, flatten(shown)], axis=1)
             bandwidths.append(self.bandwidth * median_distance(points, generator))
-        return WindowMap(drawn, ahead, np.array(bandwidths), self.one_shot)
+        return WindowMap(
+            drawn, ahead.reshape(-1, future, acted), np.array(bandwidths), self.one_shot
+        )
 
     def _choose(self, horizons: Sequence[HorizonFit]) -> tuple[int, float, dict[str, float]]:
         """Return rank and ridge of the least held-out error, and all scores by name."""

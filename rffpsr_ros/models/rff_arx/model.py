@@ -17,6 +17,7 @@ from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.fourier_features import waves_of_phases
 
 
 class WindowMap(NamedTuple):
@@ -45,7 +46,7 @@ class WindowMap(NamedTuple):
 
 def features_of(phase: Array) -> Array:
     """Return [cos, sin] / sqrt(D), (N, 2 D), of phases (N, D)."""
-    features = np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
+    features = waves_of_phases(phase)
     features /= np.sqrt(phase.shape[1])
     return features
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from rffpsr_ros.data.moments import Regression
+from rffpsr_ros.data.principal_directions import principal_directions_of_few
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.data.windows import flatten
@@ -24,8 +25,8 @@ SAMPLE = 1000
 """Windows that principal directions are found on, at the most."""
 
 _CHUNK = 1000
-_NEGLIGIBLE = 1e-14
-"""Variances below this fraction of the largest are rounding."""
+_NEGLIGIBLE = 1e-7
+"""Singular values below this fraction of the largest are rounding."""
 
 
 class Rows(NamedTuple):
@@ -115,7 +116,8 @@ def fit_horizons(windows: WindowMap, train: Rows, held: Rows, most: int) -> list
     """Return the regression of every horizon, of at most ``most`` directions."""
     chosen = np.unique(np.linspace(0, len(train.history) - 1, SAMPLE).round().astype(int))
     directions = [
-        _principal_directions(features, most) for features in _features(windows, train.pick(chosen))
+        principal_directions_of_few(features, most, _NEGLIGIBLE)
+        for features in _features(windows, train.pick(chosen))
     ]
     sums = _sums(windows, train, directions)
     held_sums = _sums(windows, held, directions)
@@ -145,13 +147,6 @@ def _sums(windows: WindowMap, rows: Rows, directions: Sequence[Array]) -> list[R
         for h, features in enumerate(_features(windows, chunk)):
             sums[h].add(features @ directions[h], chunk.target[:, h])
     return sums
-
-
-def _principal_directions(features: Array, most: int) -> Array:
-    """Return the leading directions (2 D, r) of features (N, 2 D), by their Gram matrix."""
-    variances, forms = scipy.linalg.eigh(features @ features.T)
-    kept = np.flatnonzero(variances > _NEGLIGIBLE * variances[-1])[::-1][:most]
-    return np.asarray(features.T @ (forms[:, kept] / np.sqrt(variances[kept])))
 
 
 def _solutions(sums: Regression, rank: int, ridges: Sequence[float]) -> Iterator[Array]:

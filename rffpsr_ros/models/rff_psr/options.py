@@ -69,7 +69,7 @@ class RFFPSROptions:
     rounds, step
         The same for the paper's refinement.
     arx_past
-        Ticks of history in the ARX term, fewer where `past` is; 0: no base.
+        Ticks of history in the ARX term, fewer where `past` is; 0: no such term.
     narx_past, narx_features
         Ticks of history and random frequencies of the NARX term; 0: none.
     short_past

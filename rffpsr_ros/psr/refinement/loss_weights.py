@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters, arx_term_alone
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins, settled_origins
 
 MEASURED_ORIGINS = 4000
-"""Origins from which the base's errors are measured, about."""
+"""Origins from which the ARX term's errors are measured, about."""
 
 
 class LossWeights(NamedTuple):
@@ -29,30 +29,28 @@ class LossWeights(NamedTuple):
 
 def loss_weights(
     structure: FixedStructure,
-    weights: TrainableParameters,
+    parameters: TrainableParameters,
     segments: Segments,
     horizon: int,
     floor: float = 1e-3,
 ) -> LossWeights:
     """Return weights inversely proportional to the ARX term's errors.
 
-    Without a base all horizons and origins count alike.
+    Without an ARX term all horizons and origins count alike.
     """
     columns = segments.observations.shape[2]
-    if len(weights.arx):
-        weights = weights._replace(
-            prediction=np.zeros_like(weights.prediction), narx=np.zeros_like(weights.narx)
-        )
+    if structure.arx_past:
+        parameters = arx_term_alone(parameters)
 
     def error(starts: Origins) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            squared = rollout_errors(weights, structure, segments, starts, horizon)
+            squared = rollout_errors(parameters, structure, segments, starts, horizon)
             return squared.astype(np.float64)
 
     stride = max(1, int(segments.target.any(axis=2).sum()) // MEASURED_ORIGINS)
     settled = np.nanmean(error(settled_origins(segments, horizon, structure.past, stride)), axis=0)
     residual = np.sqrt(settled[0])
-    if not len(weights.arx) or not np.isfinite(settled).all():
+    if not structure.arx_past or not np.isfinite(settled).all():
         share = np.full((horizon, columns), 1 / (horizon * columns))
         return LossWeights(share, np.ones(structure.past), residual)
     settled = np.maximum(settled, floor * settled.max(0))

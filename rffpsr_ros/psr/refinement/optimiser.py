@@ -20,9 +20,9 @@ USUAL_DECAY = 0.9
 class Adam:
     """Adam with a unit of length of its own, and a clip of its own, for every array.
 
-    State tensors, base and feature weights differ by orders of magnitude; a step relative to each
-    one's size lets one learning rate serve all. The gradient through a filter that runs over a
-    hundred ticks can explode; clipped by itself it does not silence the other arrays.
+    State tensors and the weights of ARX and NARX term differ by orders of magnitude; a step
+    relative to each one's size lets one learning rate serve all. The gradient through a filter that
+    runs over a hundred ticks can explode; clipped by itself it does not silence the other arrays.
     """
 
     def __init__(self, scales: Sequence[Array]) -> None:

@@ -24,6 +24,8 @@ from rffpsr_ros.psr.predictor import (
     FixedStructure,
     Prediction,
     TrainableParameters,
+    add_prediction_gradient,
+    needed_structure,
     predict_observation,
 )
 from rffpsr_ros.psr.refinement.segments import Origins, Segments
@@ -153,36 +155,17 @@ def roll_out_gradient(
             at_observations[:, past + h] += structure.observation.pullback(
                 step.observation_raw, through.observation
             )
-        at_predicted = at_observations[:, past + h]
-        if structure.bounds is not None:
-            at_predicted *= structure.bounds.strictly_inside(step.prediction.value)
-        total.prediction[...] += step.joined.T @ at_predicted
-        total.arx[...] += step.prediction.arx.T @ at_predicted
-        total.narx[...] += step.prediction.narx.T @ at_predicted
-        _add_window_gradient(
-            parameters, structure, step.prediction, at_predicted, at_observations[:, h : past + h]
+        at_joined += add_prediction_gradient(
+            parameters,
+            structure,
+            step.joined,
+            step.prediction,
+            at_observations[:, past + h],
+            at_observations[:, h : past + h],
+            total,
         )
-        at_state = state_part(at_joined + at_predicted @ parameters.prediction.T, step.action)
+        at_state = state_part(at_joined, step.action)
     return total, at_state
-
-
-def _add_window_gradient(
-    parameters: TrainableParameters,
-    structure: FixedStructure,
-    prediction: Prediction,
-    at_predicted: Array,
-    at_seen: Array,
-) -> None:
-    """Add the gradient at the window (B, past, d_o) that ARX and NARX term looked at."""
-    past, columns = at_seen.shape[1:]
-    n, m = structure.arx_past, structure.narx_past
-    if len(parameters.arx):
-        at_base = at_predicted @ parameters.arx[: n * columns].T
-        at_seen[:, past - n :] += at_base.reshape(-1, n, columns)
-    if structure.narx is not None:
-        at_features = at_predicted @ parameters.narx.T
-        at_window = structure.narx.pullback(prediction.narx_raw, at_features)
-        at_seen[:, past - m :] += at_window[:, : m * columns].reshape(-1, m, columns)
 
 
 def filter_gradient(
@@ -218,11 +201,7 @@ def rollout_errors(
 
     What has no weight in predictions is not computed.
     """
-    if not parameters.narx.any():
-        parameters, structure = (
-            parameters._replace(narx=parameters.narx[:0]),
-            structure._replace(narx=None),
-        )
+    structure = needed_structure(parameters, structure)
     if parameters.prediction.any():
         states, _ = filter_segments(parameters, structure, segments, keep=False)
         predicted, _ = roll_out(

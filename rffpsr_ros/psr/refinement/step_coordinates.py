@@ -16,33 +16,31 @@ LEAST_RESIDUAL = 1e-5
 
 
 class Coordinates:
-    """Weights seen in the coordinates in which ARX and NARX term are whitened."""
+    """Weights seen in the coordinates in which the terms beside the state's are whitened."""
 
     def __init__(self, predictor: InitialPredictor) -> None:
         """Take the coordinates from the predictor."""
-        self._arx = predictor.base_coordinates
-        self._narx = predictor.direct_coordinates
-        self._base_inverse = np.linalg.pinv(self._arx)
-        self._direct_inverse = np.linalg.pinv(self._narx)
+        self._outward = predictor.coordinates
+        self._inward = {name: np.linalg.pinv(part) for name, part in self._outward.items()}
 
     def inward(self, parameters: TrainableParameters) -> list[Array]:
         """Return the arrays that the optimiser moves."""
-        return list(
-            parameters._replace(
-                arx=self._base_inverse @ parameters.arx,
-                narx=self._direct_inverse @ parameters.narx,
-            )
-        )
+        return list(_times(self._inward, parameters))
 
     def outward(self, point: list[Array]) -> TrainableParameters:
         """Return the weights at a point."""
-        inner = TrainableParameters(*point)
-        return inner._replace(arx=self._arx @ inner.arx, narx=self._narx @ inner.narx)
+        return _times(self._outward, TrainableParameters(*point))
 
     def gradient(self, gradient: TrainableParameters) -> list[Array]:
         """Return the gradient at the point, given that at the weights."""
-        wide = TrainableParameters(*(part.astype(np.float64) for part in gradient))
-        return list(wide._replace(arx=self._arx.T @ wide.arx, narx=self._narx.T @ wide.narx))
+        transposed = {name: part.T for name, part in self._outward.items()}
+        return list(_times(transposed, gradient.astype(np.float64)))
+
+
+def _times(matrices: dict[str, Array], parameters: TrainableParameters) -> TrainableParameters:
+    """Return the parameters, those that are named multiplied by their matrix from the left."""
+    changed = {name: part @ getattr(parameters, name) for name, part in matrices.items()}
+    return parameters._replace(**changed)
 
 
 def step_scales(point: list[Array], unit: Array) -> list[Array]:

@@ -1,6 +1,6 @@
 """The prepared step as loops that numba compiles: one tick, and forecasts.
 
-Imported only where numba is installed. Features and products are in single precision, base and
+Imported only where numba is installed. Features and products are in single precision, ARX term and
 conditioning in double precision. Functions that are called take arrays one by one: handing on a
 tuple of many costs as much as evaluating a feature map.
 """
@@ -226,11 +226,11 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
 
 
 @in_place
-def expect(read: Array, direct: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
+def expect(read: Array, narx: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
     """Write expected observations (d_o,): what a row's last values up to ``stop`` tell, and u."""
     window = row[stop - own.arx.shape[1] : stop]
     for o in range(len(out)):
-        total, low, high = own.constant[o] + read[o] + direct[o], own.held[0, o], own.held[1, o]
+        total, low, high = own.constant[o] + read[o] + narx[o], own.held[0, o], own.held[1, o]
         for i in range(len(window)):
             total += window[i] * own.arx[o, i]
         out[o] = low if total < low else high if total > high else total
@@ -261,13 +261,13 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
         elif not predictor.limits[0, i] <= newest[i] <= predictor.limits[1, i]:
             unusual |= 2 if i < acted else 1
     rows, limits, stop = ticks.reshape(1, -1), predictor.limits, len(ticks) - observed
-    direct = np.empty((1, observed), np.float32)
+    narx = np.empty((1, observed), np.float32)
     features = np.empty((1, len(predictor.observation[1])), np.float32)
     read = np.empty((1, predictor.read.shape[1]), np.float32)
-    evaluate(rows, stop, predictor.narx, limits, direct)
+    evaluate(rows, stop, predictor.narx, limits, narx)
     read_off(rows, stop, belief.reshape(1, -1), predictor, read)
     expected = np.empty(observed)
-    expect(read[0], direct[0], ticks, stop, predictor, expected)
+    expect(read[0], narx[0], ticks, stop, predictor, expected)
     innovation = 0.0
     for o in range(observed):
         if np.isnan(newest[acted + o]):
@@ -312,7 +312,7 @@ def _roll_out_together(
     rows = np.empty((count, (before + horizon) * columns))
     belief = np.empty((count, beliefs.shape[1]))
     _begin(beliefs, pasts, plans, predictor.scaling, belief, rows)
-    direct = np.empty((count, observed), np.float32)
+    narx = np.empty((count, observed), np.float32)
     features = np.empty((count, len(predictor.observation[1])), np.float32)
     read = np.empty((count, predictor.read.shape[1]), np.float32)
     for h in range(horizon):
@@ -322,11 +322,11 @@ def _roll_out_together(
             evaluate(rows, start, predictor.observation, limits, features)
             for n in range(count):
                 condition(read[n], observed, features[n], predictor.bounds, belief[n])
-        evaluate(rows, stop, predictor.narx, limits, direct)
+        evaluate(rows, stop, predictor.narx, limits, narx)
         read_off(rows, stop, belief, predictor, read)
         for n in range(count):
             expected = rows[n, stop : stop + observed]
-            expect(read[n], direct[n], rows[n], stop, predictor, expected)
+            expect(read[n], narx[n], rows[n], stop, predictor, expected)
             for o in range(observed):
                 forecasts[n, h, o] = expected[o] * deviation[o] + mean[o]
 

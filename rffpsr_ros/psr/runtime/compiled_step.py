@@ -126,7 +126,7 @@ def packed(
         _waves(structure.observation),
         _waves(structure.action),
     )
-    base, constant = arx_of_rows(parameters, layout)
+    arx, constant = arx_of_rows(parameters, layout)
     limits = np.full((2, layout.columns), np.inf)
     limits[0] *= -1
     if structure.limits is not None:
@@ -143,7 +143,7 @@ def packed(
     rows = constant, innovation_weights, np.array(bounds), no_command
     return _in_one_array(
         [*itertools.chain(*maps), by_action, np.zeros((states, width))],
-        [base.T, np.stack([mean, deviation]), limits, np.stack(held), *(row[None] for row in rows)],
+        [arx.T, np.stack([mean, deviation]), limits, np.stack(held), *(row[None] for row in rows)],
     )
 
 

@@ -1,6 +1,6 @@
 """The predictor and the filter's step, prepared for running live: a tick is a dozen array calls.
 
-What `predictor.py` and `filtering.py` say, with everything that does not change multiplied out
+What `predictor.py` and `filter_step.py` say, with everything that does not change multiplied out
 once: the three feature maps are one, the NARX term's weights are in it, and one product with
 u = q x phi^a reads prediction, next state and covariance. All functions take one state, or N side
 by side along a leading axis.
@@ -156,12 +156,12 @@ class PreparedStep:
         columns, observed = layout.columns, layout.observed
         span = layout.reach * columns + layout.acted
         ahead = span - columns
-        low, high, based = *self._limits[:, layout.acted :], len(self._maps.arx)
+        low, high, looked_at = *self._limits[:, layout.acted :], len(self._maps.arx)
         features = self._maps.predicted(narrow[..., :span])
         for h in range(horizon):
             read = reader(h, belief)
             stop = (before + h) * columns + layout.acted
-            expected = self._expect(read, features, rows[..., stop - based : stop])
+            expected = self._expect(read, features, rows[..., stop - looked_at : stop])
             rows[..., stop : stop + observed] = expected
             if h < horizon - 1 or go_on:
                 # phi^o of this tick, and the NARX term of the next one.
@@ -192,7 +192,7 @@ class PreparedStep:
         return lambda h, belief: belief.dot(by_tick[h // BLOCK][h % BLOCK])
 
     def _expect(self, read: Array, features: Array, window: Array) -> Array:
-        """Return the expected observations (d_o,), given the values that the base looks at."""
+        """Return the expected observations (d_o,), given the values that the ARX term looks at."""
         expected: Array = window.dot(self._maps.arx)
         expected += read[self._at_expected]
         expected += features[self._at_expected]

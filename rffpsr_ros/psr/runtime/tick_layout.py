@@ -40,10 +40,10 @@ class Layout(NamedTuple):
 class TickMaps(NamedTuple):
     """What is read off rows of ticks.
 
-    The NARX term's outputs are already expected observations, with the base's constant in them.
+    The NARX term's outputs are already expected observations, with the ARX term's constant in them.
     """
 
-    arx: Array  # (n d + d_a, d_o), of n ticks and an action; no rows: no base
+    arx: Array  # (n d + d_a, d_o), of n ticks and an action; no rows: no ARX term
     recorded: RowMap  # [NARX term | phi^o | phi^a] of a tick and the `reach` ticks before it
     predicted: RowMap  # [NARX term of a tick | phi^o of the one before], o_t not in the row
     action: RowMap  # phi^a of an action
@@ -60,12 +60,12 @@ def layout_of(parameters: TrainableParameters, structure: FixedStructure) -> Lay
 
 
 def arx_of_rows(parameters: TrainableParameters, layout: Layout) -> tuple[Array, Array]:
-    """Return the base (n d + d_a, d_o) of n ticks and an action, and its constant (d_o,)."""
+    """Return W_arx (n d + d_a, d_o) for n ticks and an action, and its constant (d_o,)."""
     if not len(parameters.arx):
         return np.zeros((0, layout.observed)), np.zeros(layout.observed)
-    base = np.empty((len(parameters.arx) - 1, layout.observed))
-    base[layout.window(layout.arx_past)] = parameters.arx[:-1]
-    return base, parameters.arx[-1]
+    arx = np.empty((len(parameters.arx) - 1, layout.observed))
+    arx[layout.window(layout.arx_past)] = parameters.arx[:-1]
+    return arx, parameters.arx[-1]
 
 
 def tick_maps(
@@ -74,20 +74,20 @@ def tick_maps(
     layout: Layout,
     dtype: type[np.floating],
 ) -> TickMaps:
-    """Return the maps, computing in ``dtype``; the base stays in double precision."""
-    base, constant = arx_of_rows(parameters, layout)
+    """Return the maps, computing in ``dtype``; the ARX term stays in double precision."""
+    arx, constant = arx_of_rows(parameters, layout)
     nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
-    direct = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
+    narx = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
     if structure.narx is not None:
         start = (layout.reach - layout.narx_past) * layout.columns
-        direct = Term(structure.narx, parameters.narx, start + layout.window(layout.narx_past))
+        narx = Term(structure.narx, parameters.narx, start + layout.window(layout.narx_past))
     tick = layout.reach * layout.columns
     size = tick + layout.columns
     return TickMaps(
-        base,
+        arx,
         side_by_side(
             [
-                direct,
+                narx,
                 _plain(structure.observation, tick + layout.acted, layout.observed),
                 _plain(structure.action, tick, layout.acted),
             ],
@@ -96,7 +96,7 @@ def tick_maps(
             dtype,
         ),
         side_by_side(
-            [direct, _plain(structure.observation, tick - layout.observed, layout.observed)],
+            [narx, _plain(structure.observation, tick - layout.observed, layout.observed)],
             size - layout.observed,
             constant,
             dtype,

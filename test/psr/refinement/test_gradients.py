@@ -24,7 +24,7 @@ from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, cut_segments, origins
 from rffpsr_ros.psr.refinement.window_loss import window_loss, window_targets
 
-OBSERVED, ACTED, STATE, BASE_PAST, DIRECT_PAST, FUTURE = 2, 2, 4, 3, 2, 4
+OBSERVED, ACTED, STATE, ARX_PAST, NARX_PAST, FUTURE = 2, 2, 4, 3, 2, 4
 
 
 class Problem(NamedTuple):
@@ -46,20 +46,20 @@ def problem(
 ) -> Problem:
     """Two runs of unequal length with a gap, cut into segments; random weights of every part."""
     draw = np.random.default_rng(3)
-    window = DIRECT_PAST * (OBSERVED + ACTED) + ACTED
+    window = NARX_PAST * (OBSERVED + ACTED) + ACTED
     structure = FixedStructure(
         feature_map(OBSERVED, 3, draw),
         feature_map(ACTED, 3, draw),
         feature_map(window, 5, draw) if parts else None,
-        BASE_PAST if parts else 0,
-        DIRECT_PAST if parts else 0,
+        ARX_PAST if parts else 0,
+        NARX_PAST if parts else 0,
         Conditioning(0.05, cap),
         Start(np.full(OBSERVED, 0.3), np.full(ACTED, -0.2)),
         bounds=bounds,
     )
     rows = STATE * structure.action.size
     covariance = 9 if full_covariance else 6
-    base = BASE_PAST * (OBSERVED + ACTED) + ACTED + 1 if parts else 0
+    arx = ARX_PAST * (OBSERVED + ACTED) + ACTED + 1 if parts else 0
     parameters = TrainableParameters(
         *(
             0.5 * draw.standard_normal(shape)
@@ -68,7 +68,7 @@ def problem(
                 (rows, STATE * 3),
                 (STATE,),
                 (rows, OBSERVED),
-                (base, OBSERVED),
+                (arx, OBSERVED),
                 (5 if parts else 0, OBSERVED),
             )
         )
@@ -161,7 +161,7 @@ def check(loss, parameters: TrainableParameters, gradient: TrainableParameters, 
     assert numeric == pytest.approx(analytic, rel=1e-6)
 
 
-def test_without_their_weights_state_and_direct_term_are_left_out_of_errors() -> None:
+def test_without_their_weights_state_and_narx_term_are_left_out_of_errors() -> None:
     given = problem(1.5, bounds=BOUNDS)
     starts = origins(given.segments, 4)
 

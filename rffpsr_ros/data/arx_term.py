@@ -1,0 +1,76 @@
+"""The ARX term: an observation as a linear function of the last n ticks and the tick's action.
+
+    o_t = W_arx [last n o, last n a, a_t, 1]
+
+Beside the predictive state it carries what is nearly linear or integrates (`psr/predictor.py`). By
+itself it is what fills gaps in recordings, which is why it stands below the predictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.moments import Regression
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.tick_windows import newest_ticks, settled_ticks, tick_chunks, tick_windows
+from rffpsr_ros.numerics.arrays import Array
+
+
+class ArxTerm(NamedTuple):
+    """Inputs and gradient of the ARX term; its weights (inputs, d_o) stand with the others."""
+
+    past: int  # n
+
+    def size(self, observed: int, acted: int) -> int:
+        """Return the number of inputs, n (d_o + d_a) + d_a + 1."""
+        return self.past * (observed + acted) + acted + 1
+
+    def inputs(self, observations: Array, actions: Array) -> Array:
+        """Return [last n o, last n a, a_t, 1] as rows (N, n (d_o + d_a) + d_a + 1).
+
+        Takes windows of n ticks or more: observations (N, m, d_o), and the actions with the
+        tick's own (N, m + 1, d_a). Nothing is held within limits: what is linear extrapolates.
+        """
+        ones = np.ones((len(observations), 1), dtype=observations.dtype)
+        return np.concatenate([*newest_ticks(self.past, observations, actions), ones], axis=1)
+
+    def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
+        """Return the inputs, and what `window_gradient` needs of them: nothing."""
+        return self.inputs(observations, actions), np.empty((len(observations), 0))
+
+    def window_gradient(self, weights: Array, raw: Array, at_predicted: Array) -> Array:
+        """Return the gradient (N, n, d_o) at the observations, given that at o_t (N, d_o)."""
+        columns = at_predicted.shape[1]
+        at_window = at_predicted @ weights[: self.past * columns].T
+        return np.asarray(at_window.reshape(-1, self.past, columns))
+
+
+def fit_arx(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float) -> Array:
+    """Return W_arx (inputs, d_o) of the ARX term alone, by one-step ridge regression.
+
+    ``observed`` (T, d_o) says what was seen: only ticks seen with their whole window take part.
+    """
+    term = ArxTerm(past)
+    columns, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
+    regression = Regression.zeros(columns, term.size(columns, acted))
+    for run, seen in zip(runs, observed, strict=True):
+        for ticks in tick_chunks(settled_ticks(seen, past)):
+            windows = tick_windows(run, past, ticks)
+            regression.add(term.inputs(windows.observations, windows.actions), windows.target)
+    return regression.solve(ridge).T
+
+
+def fill_missing(run: Run, weights: Array, past: int) -> Run:
+    """Return the run with missing observations replaced by the ARX term's one-step forecast."""
+    missing = np.isnan(run.observations)
+    if not missing.any():
+        return run
+    filled = np.where(missing, 0.0, run.observations)
+    for t in np.flatnonzero(missing.any(axis=1)):
+        windows = tick_windows(Run(filled, run.actions), past, np.array([t]))
+        inputs = ArxTerm(past).inputs(windows.observations, windows.actions)
+        filled[t] = np.where(missing[t], (inputs @ weights)[0], filled[t])
+    return Run(filled, run.actions)

@@ -1,0 +1,116 @@
+"""The NARX term: an observation as a linear function of features of a short window.
+
+    o_t = W_narx z,   z = features of [last m o, last m a, a_t]
+
+Random Fourier features of the newest ticks tell what is nonlinear in them more sharply than a state
+that has to remember everything. The term is not the paper's, and off in `RFFPSR.paper()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.moments import Moment
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.tick_windows import newest_ticks, tick_chunks, tick_windows
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.coordinates import whitening
+from rffpsr_ros.psr.fourier_features import (
+    MEDIAN_POINTS,
+    FeatureMap,
+    Features,
+    draw_feature_map,
+)
+
+RANK = 2 / 3
+"""Cap on the directions kept of the features, relative to their frequencies."""
+
+TOLERANCE = 1e-7
+"""Weak directions of smooth features tell much where there is no noise; the ridge judges them."""
+
+BANDWIDTH = 2.0
+"""Bandwidth of the features, as a multiple of the median distance."""
+
+WHITENING_FLOOR = 1e-4
+"""Directions weaker than this, relative to the strongest, are not blown up further."""
+
+Box = tuple[Array, Array, Array, Array]
+"""Low and high of observations, then of actions."""
+
+
+class NarxTerm(NamedTuple):
+    """Features and gradient of the NARX term; its weights (r_z, d_o) stand with the others."""
+
+    features: Features  # z
+    past: int  # m
+    limits: Box | None = None  # within which features see the window
+
+    def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
+        """Return z (N, r_z), and what `window_gradient` needs of it.
+
+        Takes windows of m ticks or more: observations (N, n, d_o), and the actions with the
+        tick's own (N, n + 1, d_a).
+        """
+        return self.features.with_pullback(
+            narx_inputs(self.past, observations, actions, self.limits)
+        )
+
+    def window_gradient(self, weights: Array, raw: Array, at_predicted: Array) -> Array:
+        """Return the gradient (N, m, d_o) at the last m observations, given that at o_t (N, d_o).
+
+        Limits are for models in use; refinement, which needs the gradient, goes without.
+        """
+        columns = at_predicted.shape[1]
+        at_window = self.features.pullback(raw, at_predicted @ weights.T)
+        return at_window[:, : self.past * columns].reshape(-1, self.past, columns)
+
+
+def narx_inputs(past: int, observations: Array, actions: Array, limits: Box | None = None) -> Array:
+    """Return [last m o, last m a, a_t] as rows (N, m (d_o + d_a) + d_a), held within the limits."""
+    if limits is not None:
+        observations = np.clip(observations, *limits[:2])
+        actions = np.clip(actions, *limits[2:])
+    return np.concatenate(newest_ticks(past, observations, actions), axis=1)
+
+
+def draw_narx_features(
+    runs: Sequence[Run], past: int, frequencies: int, generator: np.random.Generator
+) -> FeatureMap:
+    """Draw the features of the windows of ``past`` ticks before every tick of the runs."""
+
+    def inputs() -> Iterator[Array]:
+        for run in runs:
+            for ticks in tick_chunks(np.arange(len(run.actions))):
+                windows = tick_windows(run, past, ticks)
+                yield narx_inputs(past, windows.observations, windows.actions)
+
+    points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
+    rank = max(1, round(RANK * frequencies))
+    return draw_feature_map(points, frequencies, BANDWIDTH, rank, TOLERANCE, generator, inputs)
+
+
+def _sample(
+    rows: Callable[[], Iterator[Array]], count: int, generator: np.random.Generator
+) -> Array:
+    """Return at most `MEDIAN_POINTS` of ``count`` rows, which are yielded in chunks."""
+    chosen = np.sort(generator.permutation(count)[:MEDIAN_POINTS])
+    picked, position = [], 0
+    for chunk in rows():
+        here = chosen[(chosen >= position) & (chosen < position + len(chunk))]
+        picked.append(chunk[here - position])
+        position += len(chunk)
+    return np.concatenate(picked)
+
+
+def narx_whitening(runs: Sequence[Run], term: NarxTerm) -> Array:
+    """Return T (r_z, r_z) such that the features of the runs' ticks times T are nearly white."""
+    moment = Moment.zeros(term.features.size, term.features.size)
+    for run in runs:
+        for ticks in tick_chunks(np.arange(len(run.actions))):
+            windows = tick_windows(run, term.past, ticks)
+            features, _ = term.with_pullback(windows.observations, windows.actions)
+            moment.add(features, features)
+    return whitening(moment.mean, WHITENING_FLOOR)
