@@ -72,6 +72,18 @@ class StepGradient(NamedTuple):
     extended: Array  # at u W_ext (N, p r_o)
 
 
+def inverse_of_square(covariances: Array, regularisation: float) -> Array:
+    """Return (C^2 + lambda)^{-1} of symmetric matrices (N, n, n): C times it stands for C^{-1}.
+
+    Estimated covariances often have negative eigenvalues, which C^2 has not (paper, lemma on
+    covariances that are not positive semidefinite). All conditioning on samples rests on this.
+    """
+    squared = covariances @ covariances
+    diagonal = np.arange(covariances.shape[-1])
+    squared[:, diagonal, diagonal] += regularisation
+    return inverse_of_positive(squared)
+
+
 def filter_step(
     tensors: StateTensors, conditioning: Conditioning, joined: Array, observation: Array
 ) -> tuple[Array, StepCache]:
@@ -82,9 +94,7 @@ def filter_step(
     """
     size = observation.shape[1]
     covariance = unpack(joined @ tensors.covariance, size)
-    squared = covariance @ covariance
-    squared[:, np.arange(size), np.arange(size)] += conditioning.regularisation
-    inverse = inverse_of_positive(squared)
+    inverse = inverse_of_square(covariance, conditioning.regularisation)
     weighted = observation[:, None, :] @ covariance
     conditioner = (weighted @ inverse)[:, 0, :]
     extended = (joined @ tensors.extended).reshape(len(joined), -1, size)

@@ -14,8 +14,8 @@ import numpy as np
 
 from rffpsr_ros.data.moments import Moment, Regression
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.numerics.batched_inverse import inverse_of_positive
 from rffpsr_ros.numerics.packing import khatri_rao, symmetric_products, unpack_symmetric
+from rffpsr_ros.psr.filter_step import inverse_of_square
 
 ConditioningForm = Literal["squared", "plain"]
 """How a joint moment becomes a conditional operator: see `conditional_operator`."""
@@ -56,14 +56,13 @@ def conditional_operator(
 ) -> Array:
     """Return V = C_oa C_aa^{-1}, regularised, for N pairs (N, m, n) and (N, n, n).
 
-    ``squared``: C_oa C_aa (C_aa^2 + lambda I)^{-1}, the form that the paper's lemma on covariances
-    that are not positive semidefinite analyses: an estimated C_aa often has negative eigenvalues,
-    which C_aa^2 has not. ``plain``: C_oa (C_aa + lambda I)^{-1}, the paper's section on joint S1.
+    ``squared``: C_oa C_aa (C_aa^2 + lambda I)^{-1}, see `inverse_of_square`. ``plain``: C_oa
+    (C_aa + lambda I)^{-1}, the paper's section on joint S1.
     """
-    identity = regularisation * np.eye(action_action.shape[-1], dtype=action_action.dtype)
     if form == "squared":
-        inverse = inverse_of_positive(action_action @ action_action + identity)
+        inverse = inverse_of_square(action_action, regularisation)
         return np.asarray(output_action @ (action_action @ inverse))
+    identity = regularisation * np.eye(action_action.shape[-1], dtype=action_action.dtype)
     numerator = output_action.swapaxes(-1, -2)
     return np.linalg.solve(action_action + identity, numerator).swapaxes(-1, -2)
 
