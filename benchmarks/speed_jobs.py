@@ -126,8 +126,14 @@ def stream(row: Row) -> Callable[[], Figures]:
             "action": {"inputs": ["a"], "a": {**columns, "fields": ["y"]}},
         }
     )
-    sizes = {"features": row.features, "rank": STREAM_RANK, "past": PAST, "future": FUTURE}
-    learner = RFFPSR(**sizes, iterations=20, folds=1)
+    learner = RFFPSR(
+        features=row.features,
+        rank=STREAM_RANK,
+        past=PAST,
+        future=FUTURE,
+        iterations=20,
+        folds=1,
+    )
 
     def job() -> Figures:
         began = time.process_time()

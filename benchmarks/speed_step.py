@@ -24,12 +24,12 @@ import numpy as np
 from benchmarks.realtime import JOINTS, drive
 from rffpsr_ros.data.scaling import standardise
 from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_loss
 from rffpsr_ros.psr.refinement.segments import cut_segments, origins
 from rffpsr_ros.psr.refinement.window_loss import window_loss, window_targets
-from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
@@ -197,7 +197,7 @@ def costs() -> dict[str, Cost]:
         ("6 observations, 6 actions", joint_runs(13, TICKS)),
     ):
         # Timed, not judged: a few iterations give weights of the right sizes.
-        model = _unwatched(RFFPSR(iterations=3).fit_one(runs[:10], runs[10:]))
+        model = _unwatched(SingleRFFPSR(iterations=3).fit(runs[:10], runs[10:]))
         for name, cost in {**step_costs(model, runs[0]), **epoch_costs(model, runs)}.items():
             results[f"{name}, {size}"] = cost
     return results

@@ -7,64 +7,97 @@ and then misses a tick, none may be left: twenty ticks of three columns are sixt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import starmap
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.arx_term import fill_missing, fit_arx
-from rffpsr_ros.data.scaling import Run, forgiving_scaling, standardise
-from rffpsr_ros.data.summary import summarise
+from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
+from rffpsr_ros.data.summary import DataSummary
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-FEW = 0.1
-"""A smaller share of complete windows than this is hardly any."""
 
-LONGEST = 20
-"""Ticks of a gap that is filled, at the most; what a longer one hid, nobody knows."""
+@dataclass(frozen=True)
+class GapFilling:
+    """When gaps are filled, and how.
 
-PAST, RIDGE = 5, 1e-3
-"""Of the linear model that fills."""
-
-ROUNDS = 2
-"""The first model learns from values interpolated, the next from those that the last one filled."""
-
-
-def without_gaps(
-    trajectories: Sequence[Trajectory], past: int, future: int
-) -> tuple[list[Trajectory], tuple[str, ...]]:
-    """Return the trajectories, short gaps filled where hardly any window is complete; and a note.
-
-    A gap is filled tick by tick with what a linear model expects from the ticks before it, as in
-    use, so that no value tells of a later one. Nothing fills a column that was never seen.
+    Attributes
+    ----------
+    complete
+        Where a smaller share of windows than this is complete, gaps are filled.
+    longest
+        Ticks of a gap that is filled, at the most; what a longer one hid, nobody knows.
+    past, ridge
+        Of the linear model that fills.
+    rounds
+        The first model learns from values interpolated, the next from those that the last one
+        filled.
     """
+
+    complete: float = 0.1
+    longest: int = 20
+    past: int = 5
+    ridge: float = 1e-3
+    rounds: int = 2
+
+
+class GapFiller(NamedTuple):
+    """Fills short gaps tick by tick with what a linear model expects from the ticks before.
+
+    So it does in use, and no value tells of a later one. Nothing fills a column never observed.
+    """
+
+    observation_scaling: Scaling
+    action_scaling: Scaling
+    weights: Array  # of the linear model
+    filling: GapFilling
+
+    def __call__(self, trajectory: Trajectory) -> Trajectory:
+        """Return the trajectory with short gaps filled."""
+        (run,) = standardise([trajectory], self.observation_scaling, self.action_scaling)
+        filled = fill_missing(run, self.weights, self.filling.past)
+        gaps = np.isnan(trajectory.observations)
+        short = gaps & ~_longer_than(self.filling.longest, gaps)
+        expected = self.observation_scaling.invert(filled.observations)
+        return replace(trajectory, observations=np.where(short, expected, trajectory.observations))
+
+    def describe(self, missing: float) -> str:
+        """Return in words what was done, where so large a share of all values was missing."""
+        return (
+            f"{missing:.0%} of all values are missing, so that hardly any window is complete: gaps"
+            f" of at most {self.filling.longest} ticks filled by a linear model"
+        )
+
+
+def gaps_are_frequent(
+    trajectories: Sequence[Trajectory],
+    summary: DataSummary,
+    past: int,
+    future: int,
+    filling: GapFilling,
+) -> bool:
+    """Return whether hardly any window of the trajectories is complete, by their summary."""
     windows = sum(count_windows(len(trajectory), past, future) for trajectory in trajectories)
-    found = summarise(trajectories, past, future)
-    if found.windows >= FEW * windows or not found.observations.count.all():
-        return list(trajectories), ()
-    missing = [np.isnan(trajectory.observations) for trajectory in trajectories]
-    scaling = forgiving_scaling([trajectory.observations for trajectory in trajectories])
-    actions = forgiving_scaling([trajectory.actions for trajectory in trajectories])
-    runs = standardise(trajectories, scaling, actions)
-    filled = [Run(_interpolated(run.observations), run.actions) for run in runs]
-    for _ in range(ROUNDS):
-        everything = [np.ones(run.observations.shape, bool) for run in filled]
-        weights = fit_arx(filled, everything, PAST, RIDGE)
-        filled = [fill_missing(run, weights, PAST) for run in runs]
+    return summary.windows < filling.complete * windows
 
-    def restored(trajectory: Trajectory, run: Run, gaps: Array) -> Trajectory:
-        short = gaps & ~_long(gaps)
-        values = np.where(short, scaling.invert(run.observations), trajectory.observations)
-        return replace(trajectory, observations=values)
 
-    share = np.concatenate(missing).mean()
-    note = (
-        f"{share:.0%} of all values are missing, so that hardly any window is complete: gaps of at"
-        f" most {LONGEST} ticks filled by a linear model"
+def fit_gap_filler(trajectories: Sequence[Trajectory], filling: GapFilling) -> GapFiller:
+    """Return what fills the gaps of recordings like these, each column observed at least once."""
+    scalings = (
+        forgiving_scaling([trajectory.observations for trajectory in trajectories]),
+        forgiving_scaling([trajectory.actions for trajectory in trajectories]),
     )
-    return list(starmap(restored, zip(trajectories, filled, missing, strict=True))), (note,)
+    runs = standardise(trajectories, *scalings)
+    everything = [np.ones(run.observations.shape, bool) for run in runs]
+    filled = [Run(_interpolated(run.observations), run.actions) for run in runs]
+    weights = fit_arx(filled, everything, filling.past, filling.ridge)
+    for _ in range(1, filling.rounds):
+        filled = [fill_missing(run, weights, filling.past) for run in runs]
+        weights = fit_arx(filled, everything, filling.past, filling.ridge)
+    return GapFiller(*scalings, weights, filling)
 
 
 def _interpolated(values: Array) -> Array:
@@ -77,13 +110,13 @@ def _interpolated(values: Array) -> Array:
     return result
 
 
-def _long(gaps: Array) -> Array:
-    """Return which missing values (T, d) lie in gaps of more than `LONGEST` ticks."""
+def _longer_than(longest: int, gaps: Array) -> Array:
+    """Return which missing values (T, d) lie in gaps of more than ``longest`` ticks."""
     edge = np.zeros((1, gaps.shape[1]), bool)
     change = np.diff(np.concatenate([edge, gaps, edge]).astype(int), axis=0)
     result = np.zeros_like(gaps)
     for column in range(gaps.shape[1]):
-        first, last = (np.flatnonzero(change[:, column] == way) for way in (1, -1))
+        first, last = (np.flatnonzero(change[:, column] == step) for step in (1, -1))
         for start, stop in zip(first, last, strict=True):
-            result[start:stop, column] = stop - start > LONGEST
+            result[start:stop, column] = stop - start > longest
     return result

@@ -1,45 +1,185 @@
-"""What takes part in a blend of forecasts, and how large its share is."""
+"""How the candidates' forecasts are blended: ensemble weights from their errors on held-out parts.
+
+The squared error of a weighted sum of forecasts whose weights add up to one is w^T E w, with E the
+products of the single forecasts' errors. Each horizon and observation has weights of its own,
+not negative, so a blend is never further off than its worst candidate.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.optimize
 
+from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import OutputLimits
+from rffpsr_ros.models.forecasts import errors_by_origin, targets_by_origin
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
-from rffpsr_ros.recipe.blending import blend_weights, error_products
+from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recordings.trajectory import Trajectory
 
-LEAST_SHARE = 0.02
-"""A member that nowhere has a larger share is left out: it would cost more than it gives."""
-
-
-class Candidate(NamedTuple):
-    """Models of one kind that share a weight, and their errors on parts they have not seen."""
-
-    name: str
-    members: Sequence[PredictiveModel[Any]]
-    by_fold: Sequence[PredictiveModel[Any]]  # each has not seen what its fold holds out
-    errors: Sequence[Array]  # a group each (n, H, d_o)
+_SUM = 1e3
+"""How strictly the weights must add up to one, before they are scaled to do so exactly."""
 
 
-def best_shares(errors: Sequence[Sequence[Array]], deviation: Array) -> Array:
-    """Return the shares (H, d_o, C) of the candidates that together have the best score.
+class Blend(NamedTuple):
+    """How the forecasts of C candidates are blended, and what they miss on held-out parts."""
 
-    Shares minimise a mean over blocks, which a few odd blocks can decide; the score does not fall
+    weights: Array  # (H, d_o, C)
+    limits: OutputLimits | None  # the fallback's place is that among candidates
+    errors: Sequence[Sequence[Array]]  # of each candidate within limits: groups (n, H, d_o)
+    blended: Sequence[Array]  # of the blend: groups (n, H, d_o)
+
+
+def blend(
+    candidates: Sequence[Candidate], prepared: Preparation, settings: RecipeSettings
+) -> Blend:
+    """Return how candidates are blended up to the horizon that they were trained for."""
+    options = prepared.options
+    blocks = judged_blocks(prepared, settings)
+    targets = held_out_targets(blocks, options.past, options.rollout_horizon)
+    errors = [
+        held_out_errors(candidate.by_fold, blocks, options.past, options.rollout_horizon)
+        for candidate in candidates
+    ]
+    deviation = observation_deviation(prepared)
+    limits = _output_limits(errors, deviation, prepared, settings)
+    if limits is not None:
+        fallback = errors[limits.fallback]
+        errors = [_limited(one, fallback, targets, limits) for one in errors]
+    weights = ensemble_weights(errors, deviation, settings)
+    return Blend(weights, limits, errors, blended_errors(errors, weights))
+
+
+def observation_deviation(prepared: Preparation) -> Array:
+    """Return the observations' standard deviation (d_o,) in all recordings."""
+    rows = np.concatenate([trajectory.observations for trajectory in prepared.recordings])
+    return np.asarray(np.nanstd(rows, axis=0))
+
+
+# Held-out errors
+
+
+def judged_blocks(prepared: Preparation, settings: RecipeSettings) -> list[list[Trajectory]]:
+    """Return for each fold what models are judged on: held-out recordings in blocks.
+
+    Of many blocks some are taken, evenly spread.
+    """
+    return [
+        evenly_spread(
+            [block for held_out in fold.held_out for block in _blocks(held_out, settings)],
+            settings.judged_blocks,
+        )
+        for fold in prepared.folds
+    ]
+
+
+def _blocks(trajectory: Trajectory, settings: RecipeSettings) -> list[Trajectory]:
+    """Return a short recording whole, a long one in blocks of nearly equal length."""
+    count = max(1, len(trajectory) // settings.block_ticks)
+    edges = [len(trajectory) * block // count for block in range(count + 1)]
+    return [trajectory.slice(first, last) for first, last in itertools.pairwise(edges)]
+
+
+def held_out_errors(
+    by_fold: Sequence[PredictiveModel[Any]],
+    blocks: Sequence[Sequence[Trajectory]],
+    past: int,
+    horizon: int,
+) -> list[Array]:
+    """Return a group of errors (n, H, d_o) for each block that is long enough to have any."""
+    return [
+        errors
+        for model, of_fold in zip(by_fold, blocks, strict=True)
+        for block in of_fold
+        if len(errors := errors_by_origin(model, block, horizon, _settled(block, past)))
+    ]
+
+
+def held_out_targets(
+    blocks: Sequence[Sequence[Trajectory]], past: int, horizon: int
+) -> list[Array]:
+    """Return what is forecast, in groups as `held_out_errors`."""
+    return [
+        targets
+        for block in itertools.chain(*blocks)
+        if len(targets := targets_by_origin(block, horizon, _settled(block, past)))
+    ]
+
+
+def _settled(block: Trajectory, past: int) -> int:
+    """Return the first origin that counts: after the past, or a quarter of a short block."""
+    return min(past, len(block) // 4)
+
+
+def score(errors: Sequence[Array], deviation: Array) -> float:
+    """Return the robust score of errors, a group each (n, H, d_o), relative to the variance."""
+    relative = [np.nanmean((group / deviation) ** 2, axis=0).sum(axis=1) for group in errors]
+    return robust_score(np.stack(relative))
+
+
+# Output limits
+
+
+def _output_limits(
+    errors: Sequence[Sequence[Array]],
+    deviation: Array,
+    prepared: Preparation,
+    settings: RecipeSettings,
+) -> OutputLimits | None:
+    """Return limits some way beyond the recordings, with the best baseline as fallback.
+
+    ``fallback`` is its place among candidates, of which the first is RFF-PSR. Without a baseline
+    there are no limits.
+    """
+    if len(errors) == 1:
+        return None
+    scores = [score(of_baseline, deviation) for of_baseline in errors[1:]]
+    rows = np.concatenate([trajectory.observations for trajectory in prepared.recordings])
+    low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+    span = settings.limit_margin * (high - low)
+    return OutputLimits(low - span, high + span, 1 + int(np.argmin(scores)))
+
+
+def _limited(
+    errors: Sequence[Array],
+    of_fallback: Sequence[Array],
+    targets: Sequence[Array],
+    limits: OutputLimits,
+) -> list[Array]:
+    """Return the errors where forecasts beyond limits are replaced by the fallback's."""
+    return [
+        target - limits(target - error, target - instead)
+        for target, error, instead in zip(targets, errors, of_fallback, strict=True)
+    ]
+
+
+# Ensemble weights
+
+
+def ensemble_weights(
+    errors: Sequence[Sequence[Array]], deviation: Array, settings: RecipeSettings
+) -> Array:
+    """Return the weights (H, d_o, C) of the candidates that together have the best score.
+
+    Weights minimise a mean over blocks, which a few odd blocks can decide; the score does not fall
     for that. So candidates are left out one by one while this does no harm to the score.
     """
-    together = [np.stack(group, axis=-1) for group in zip(*errors, strict=True)]
+    together = _side_by_side(errors)
     products = error_products(together)
 
     def tried(kept: Sequence[int]) -> tuple[float, Array]:
-        shares = np.zeros(products.shape[:-1])
-        shares[..., kept] = blend_weights(products[..., kept, :][..., kept])
-        shares = _without_idlers(shares)
-        return score(_summed(together, shares), deviation), shares
+        weights = np.zeros(products.shape[:-1])
+        weights[..., kept] = blend_weights(products[..., kept, :][..., kept], settings)
+        weights = _without_idlers(weights, settings.least_weight)
+        return score(_weighted(together, weights), deviation), weights
 
     everyone = list(range(products.shape[-1]))
     found = [tried([one]) for one in everyone]
@@ -51,44 +191,69 @@ def best_shares(errors: Sequence[Sequence[Array]], deviation: Array) -> Array:
     return min(found, key=lambda one: one[0])[1]
 
 
-def blended(errors: Sequence[Sequence[Array]], shares: Array) -> list[Array]:
+def blended_errors(errors: Sequence[Sequence[Array]], weights: Array) -> list[Array]:
     """Return the blend's errors, a group each (n, H, d_o), from those of C candidates."""
-    return _summed([np.stack(group, axis=-1) for group in zip(*errors, strict=True)], shares)
+    return _weighted(_side_by_side(errors), weights)
 
 
-def _summed(together: Sequence[Array], shares: Array) -> list[Array]:
+def _side_by_side(errors: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return groups (n, H, d_o, C) of C candidates' groups (n, H, d_o)."""
+    return [np.stack(group, axis=-1) for group in zip(*errors, strict=True)]
+
+
+def _weighted(together: Sequence[Array], weights: Array) -> list[Array]:
     """Return the blend's errors, a group each (n, H, d_o), from those of candidates (..., C)."""
-    return [np.einsum("nhoc,hoc->nho", group, shares) for group in together]
+    return [np.einsum("nhoc,hoc->nho", group, weights) for group in together]
 
 
-def members_taking_part(
-    candidates: Sequence[Candidate], shares: Array, limits: OutputLimits | None
-) -> tuple[list[PredictiveModel[Any]], Array, OutputLimits | None]:
-    """Return the models of all who have a share or are fallen back on, and their weights.
+def error_products(errors: Sequence[Array]) -> Array:
+    """Return E (H, d_o, C, C) of the errors (n, H, d_o, C) of C candidates in several groups.
 
-    The fallback's place is then that among members.
+    Every group counts alike, whatever the size of its errors: its products are divided by the best
+    candidate's mean square. Errors that are not finite are left out.
     """
-    members: list[PredictiveModel[Any]] = []
-    weights: list[Array] = []
-    limited = limits
-    for place, candidate in enumerate(candidates):
-        share = shares[..., place]
-        speaks = limits is not None and limits.fallback == place
-        if speaks and limits is not None:
-            limited = limits._replace(fallback=len(members))
-        if share.any() or speaks:
-            members += candidate.members
-            weights += [share / len(candidate.members)] * len(candidate.members)
-    return members, np.stack(weights, -1), limited
+    relative, counts = [], []
+    for group in errors:
+        finite = np.asarray(np.isfinite(group).all(axis=-1))
+        known = np.where(finite[..., None], group, 0.0)
+        count = finite.sum(axis=0)
+        products = np.einsum("nhoi,nhoj->hoij", known, known)
+        products /= np.maximum(count, 1)[..., None, None]
+        size = np.diagonal(products, axis1=-2, axis2=-1).min(axis=-1)
+        relative.append(products / np.where(size > 0, size, 1.0)[..., None, None])
+        counts.append((count > 0) & (size > 0))
+    judged = np.maximum(np.sum(counts, axis=0), 1)
+    return np.asarray(np.sum(relative, axis=0) / judged[..., None, None])
 
 
-def score(errors: Sequence[Array], deviation: Array) -> float:
-    """Return the robust score of errors, a group each (n, H, d_o), relative to the variance."""
-    relative = [np.nanmean((group / deviation) ** 2, axis=0).sum(axis=1) for group in errors]
-    return robust_score(np.stack(relative))
+def blend_weights(products: Array, settings: RecipeSettings) -> Array:
+    """Return weights (H, d_o, C) that minimise w^T E w, from E (H, d_o, C, C)."""
+    horizon, columns, candidates = products.shape[:3]
+    beside = np.pad(products, ((1, 1), (0, 0), (0, 0), (0, 0)), "edge")
+    smooth = products + settings.neighbour * (beside[:-2] + beside[2:])
+    weights = np.empty((horizon, columns, candidates))
+    for place in np.ndindex(horizon, columns):
+        weights[place] = _simplex_minimum(smooth[place], settings.shrinkage)
+    return weights
 
 
-def _without_idlers(shares: Array) -> Array:
-    """Return the shares (H, d_o, C) without candidates that hardly have any."""
-    kept = np.where(shares.max(axis=(0, 1)) >= LEAST_SHARE, shares, 0.0)
+def _simplex_minimum(product: Array, shrinkage: float) -> Array:
+    """Return w >= 0 with sum 1 that minimises w^T E w."""
+    candidates = len(product)
+    size = float(product.diagonal().min())
+    if not size > 0:
+        best = product.diagonal() == size
+        return np.asarray(best / best.sum())
+    values, vectors = np.linalg.eigh(product / size + shrinkage * np.eye(candidates))
+    root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
+    system = np.vstack([root, np.full((1, candidates), _SUM)])
+    target = np.zeros(candidates + 1)
+    target[-1] = _SUM
+    weights, _ = scipy.optimize.nnls(system, target)
+    return np.asarray(weights / weights.sum())
+
+
+def _without_idlers(weights: Array, least: float) -> Array:
+    """Return the weights (H, d_o, C) without candidates that hardly have any."""
+    kept = np.where(weights.max(axis=(0, 1)) >= least, weights, 0.0)
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))

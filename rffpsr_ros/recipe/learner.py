@@ -1,34 +1,44 @@
-"""`RFFPSR`: learns a predictive state representation with random Fourier features."""
+"""`RFFPSR`: learns a predictive state representation with random Fourier features.
+
+The recipe, from top to bottom: recordings are prepared; candidates are learned on folds of them and
+one configuration is selected; forecasts are blended by their errors on held-out parts; what the
+blend misses there calibrates its bands. Thresholds stand in `RecipeSettings`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import methodcaller
 from typing import Any
 
-from rffpsr_ros.data.gaps import without_gaps
-from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.option_checks import check_names
-from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR, fit_single
+from rffpsr_ros.models.rff_psr.learner import fit_single
+from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.settings import FitSettings
-from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, with_validation
-from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.recipe.ensemble_fit import cross_validation_folds, fit_ensemble
-from rffpsr_ros.recipe.window_lengths import supported_windows
+from rffpsr_ros.psr.feature_set import fit_features
+from rffpsr_ros.recipe.blend import blend
+from rffpsr_ros.recipe.calibrate import calibrate
+from rffpsr_ros.recipe.candidates import Candidate, baselines, configurations
+from rffpsr_ros.recipe.long_horizons import blend_long_horizons
+from rffpsr_ros.recipe.prepare import Preparation, prepare
+from rffpsr_ros.recipe.select import select
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.trials import fold_learners
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
-class RFFPSR(SingleRFFPSR):
-    """Learner of `RFFPSRModel`; without options, the recommended recipe.
+class RFFPSR:
+    """Learner of `RFFPSRModel`, or of an ensemble of them; without options, the recommended recipe.
 
     The recipe adds to the paper's predictive state an ARX term and features of a short window,
     starts from two-stage regression and refines the error of rolled-out predictions.
-    `RFFPSR.paper` gives the paper's settings. Options are those of `RFFPSROptions`.
+    `RFFPSR.paper` gives the paper's settings. Options are those of `RFFPSROptions`; ``settings``
+    are what the recipe decides by.
 
     Examples
     --------
@@ -44,6 +54,18 @@ class RFFPSR(SingleRFFPSR):
     (5, 1)
     """
 
+    def __init__(self, *, settings: RecipeSettings | None = None, **options: Any) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If an option is unknown (the nearest known one is named) or has a wrong value.
+        """
+        check_names(options, RFFPSROptions.names(), "option")
+        self.options = RFFPSROptions(**options)
+        self.settings = settings or RecipeSettings()
+
     @classmethod
     def paper(cls, **options: Any) -> RFFPSR:
         """Return a learner with the paper's settings; ``options`` replace single ones.
@@ -51,7 +73,7 @@ class RFFPSR(SingleRFFPSR):
         10000 features, rank 20, the median bandwidth, refinement of the window error by gradient
         descent, and forecasts from the one-shot window head: neither ARX nor NARX term.
         """
-        settings: dict[str, Any] = {
+        of_paper: dict[str, Any] = {
             "past": 20,
             "future": 10,
             "features": 10_000,
@@ -67,7 +89,7 @@ class RFFPSR(SingleRFFPSR):
             "narx_past": 0,
             "narx_features": 0,
         }
-        return cls(**(settings | options))
+        return cls(**(of_paper | options))
 
     @classmethod
     def from_mapping(cls, learning: Mapping[str, Any]) -> RFFPSR:
@@ -76,7 +98,7 @@ class RFFPSR(SingleRFFPSR):
         check_names({f"learning.{name}": value for name, value in learning.items()}, known, "key")
         return cls(**learning)
 
-    def fit(  # type: ignore[override]  # a recipe may give an ensemble
+    def fit(
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
@@ -87,10 +109,11 @@ class RFFPSR(SingleRFFPSR):
         """Return the model learned from ``train`` and ``validation``.
 
         With more than one fold all recordings are held out in turn, the validation ones too, and
-        the result is an ensemble; recordings too few or too short for that give a single model, as
-        `fit_one` does. ``progress`` is called with each stage's name and the fraction of it that
-        is done and the error by now. With the ``client`` of a Dask cluster the cluster does what
-        grows with the data.
+        the result is an ensemble. With one fold, and of recordings too few or too short for more,
+        it is a single model; ``validation``, or recordings held out, only tell when to stop.
+        ``progress`` is called with each stage's name and the fraction of it that is done and the
+        error by now. With the ``client`` of a Dask cluster the cluster does what grows with the
+        data.
 
         Raises
         ------
@@ -98,45 +121,38 @@ class RFFPSR(SingleRFFPSR):
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
         """
-        together = [*train, *(validation or ())]
-        if self.options.models(sum(map(len, together))) > 1:
-            shared_signature(train, validation)
-            workers = workers_of(client)
-            together = list(workers.map(methodcaller("loaded"), together))
-            options, notes = supported_windows(self.options, together)
-            together, filled = without_gaps(together, options.past, options.future)
-            parts = cross_validation_folds(together, options)
-            if parts:
-                report, notes = progress or silent, notes + filled
-                return fit_ensemble(together, parts, options, report, notes, workers)
-        return self.fit_one(train, validation, progress=progress, client=client)
-
-    def fit_one(
-        self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        *,
-        progress: Progress | None = None,
-        client: Any = None,
-    ) -> RFFPSRModel:
-        """Return one model learned from ``train``; ``validation`` judges refinement only.
-
-        Without validation recordings whole trajectories, or the ends of a few, are held out.
-
-        Raises
-        ------
-        InputError
-            As `fit`.
-        """
         report, workers = progress or silent, workers_of(client)
-        shared_signature(train, validation)
-        options, notes = supported_windows(self.options, train)
-        train, held_out, held = with_validation(train, validation, options)
-        report("looking over the recordings", 0.0)
-        summary = summarise(train, options.past, options.future, workers)
-        data = TrainingData(train, held_out, summary)
-        data.check(options)
-        features = self._fit_features
-        return RFFPSRModel(
-            *fit_single(data, options, FitSettings(), features, report, workers, notes + held)
-        )
+        prepared = prepare(train, validation, self.options, self.settings, report, workers)
+        if len(prepared.folds) == 1:
+            return _fit_single(prepared, self.settings, report, workers)
+        return _fit_ensemble(prepared, self.settings, report, workers)
+
+    def memory(self, train: Sequence[Trajectory]) -> int:
+        """Return the bytes that learning from these trajectories takes at the most."""
+        return learning_memory(self.options, train)
+
+
+def _fit_single(
+    prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
+) -> RFFPSRModel:
+    """Return a single model: there is nothing to choose by."""
+    (data,) = prepared.folds
+    fitted = fit_single(
+        data, prepared.options, settings.fit, fit_features, progress, workers, prepared.notes
+    )
+    return RFFPSRModel(*fitted)
+
+
+def _fit_ensemble(
+    prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
+) -> EnsembleModel:
+    """Return the ensemble of models learned on folds and of what competes with them."""
+    learners = fold_learners(prepared.folds, settings, progress, workers)
+    selection = select(learners, configurations(prepared.options, settings), settings)
+    progress("baselines", 0.0)
+    rff_psr = Candidate("rff_psr", selection.models, selection.models)
+    candidates = [rff_psr, *baselines(prepared, settings)]
+    blended = blend(candidates, prepared, settings)
+    progress("long horizons", 0.0)
+    beyond = blend_long_horizons(candidates, blended.limits, prepared, settings)
+    return calibrate(prepared, selection, candidates, blended, beyond)

@@ -1,171 +1,154 @@
-"""Who forecasts beyond the horizons that models were taught: judged by long runs on held-out parts.
+"""Blending beyond the horizon that models were trained for, by the error of long simulations.
 
 What does best ten ticks ahead may drift away in a hundred. Where recordings are long enough,
-output-error models, learned to run freely, join the models of the ensemble there, and all shares
-are decided anew.
+output-error models, which learn from the error of whole simulations, join the candidates there, and
+ensemble weights are decided anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rffpsr_ros.data.folds import Fold
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel, stack_states
 from rffpsr_ros.models.ensemble.model import OutputLimits
-from rffpsr_ros.models.output_error.learner import OutputError
-from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.recipe.blend import Candidate, best_shares, score
-from rffpsr_ros.recipe.held_out_errors import JUDGED_TICKS
+from rffpsr_ros.recipe.blend import ensemble_weights, judged_blocks, observation_deviation, score
+from rffpsr_ros.recipe.candidates import Candidate, OutputErrorCandidate, output_error_paths
+from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-JUDGED_BLOCKS = 4
-"""Blocks of a fold that long forecasts are judged on, at the most."""
-
-ORIGINS = 8
-"""Long forecasts of a block, about."""
-
-WINDOWS = (2, 6)
-"""Ticks of history in the windows of output-error models; both are tried."""
-
-PATIENCE = 2
-"""After so many looser ridges without a better score there is none."""
-
-SEEDS = 3
-"""Output-error models that are averaged, each with features of its own."""
-
-MUCH = 0.25
-"""With a smaller share than this a single one is enough."""
+OUTPUT_ERROR = "output_error"
 
 
 class LongHorizons(NamedTuple):
-    """Output-error models, and everybody's share where they take part."""
+    """Output-error models, and the weights with which all candidates forecast beyond."""
 
     candidate: Candidate
-    shares: Array  # (1, d_o, C + 1), theirs last
+    weights: Array  # (1, d_o, C + 1), the output-error models' last
     scores: Mapping[str, float]
+    """Of all candidates, by simulation error."""
 
 
-class LongRuns(NamedTuple):
-    """Blocks by fold, and how they are judged: after ``past`` ticks, from ``beyond`` ticks on."""
+class Simulations(NamedTuple):
+    """Simulations on blocks of each fold, judged from ``beyond`` ticks on."""
 
     blocks: Sequence[Sequence[Trajectory]]
     past: int
     beyond: int
+    origins: int
 
     def targets(self) -> list[Array]:
         """Return what is forecast, a group (n, 1, d_o) for each block."""
         return [
-            self._far(_windows(block.observations, *self._origins(block)))
-            for blocks in self.blocks
-            for block in blocks
+            self._beyond(_windows(block.observations, *self._origins(block)))
+            for of_fold in self.blocks
+            for block in of_fold
         ]
 
     def forecasts(self, by_fold: Sequence[PredictiveModel[Any]]) -> list[Array]:
         """Return the forecasts of models, one a fold, as `targets`."""
-        groups = []
-        for model, blocks in zip(by_fold, self.blocks, strict=True):
-            for block in blocks:
-                origins, horizon = self._origins(block)
-                states, state = [], model.initial_state()
-                for tick in range(origins[-1] + 1):
-                    if tick in origins:
-                        states.append(state)
-                    state = model.update(state, block.actions[tick], block.observations[tick])
-                plans = _windows(block.actions, origins, horizon)
-                with np.errstate(over="ignore", invalid="ignore"):
-                    groups.append(self._far(model.predict(stack_states(states), plans)))
-        return groups
+        return [
+            self._beyond(self._simulated(model, block))
+            for model, of_fold in zip(by_fold, self.blocks, strict=True)
+            for block in of_fold
+        ]
+
+    def _simulated(self, model: PredictiveModel[Any], block: Trajectory) -> Array:
+        """Return forecasts (n, H, d_o) from all origins of a block."""
+        origins, horizon = self._origins(block)
+        states, state = [], model.initial_state()
+        for tick in range(origins[-1] + 1):
+            if tick in origins:
+                states.append(state)
+            state = model.update(state, block.actions[tick], block.observations[tick])
+        plans = _windows(block.actions, origins, horizon)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return model.predict(stack_states(states), plans)
 
     def _origins(self, block: Trajectory) -> tuple[range, int]:
         """Return from where a block is forecast, and how far: over three quarters of it."""
         last = len(block) // 4
         start, horizon = min(self.past, last), len(block) - last
-        return range(start, last + 1, max((last - start) // ORIGINS, 1)), horizon
+        return range(start, last + 1, max((last - start) // self.origins, 1)), horizon
 
-    def _far(self, rows: Array) -> Array:
-        """Return the far part of rows (n, H, d_o) as one horizon (m, 1, d_o)."""
+    def _beyond(self, rows: Array) -> Array:
+        """Return what of rows (n, H, d_o) lies beyond as one horizon (m, 1, d_o)."""
         return rows[:, self.beyond :].reshape(-1, 1, rows.shape[2])
 
 
-def long_horizons(
+def blend_long_horizons(
     candidates: Sequence[Candidate],
     limits: OutputLimits | None,
-    parts: Sequence[Fold],
-    judged: Sequence[Sequence[Trajectory]],
-    trajectories: Sequence[Trajectory],
-    past: int,
-    horizon: int,
-    seed: int,
+    prepared: Preparation,
+    settings: RecipeSettings,
 ) -> LongHorizons | None:
-    """Return what forecasts beyond ``horizon``; None where nothing is long enough to tell.
+    """Return what forecasts beyond the horizon; None where nothing is long enough to tell.
 
-    ``judged`` are blocks of what each fold holds out, on which the candidates' models are judged.
+    Nor where the model itself is to have no ARX or no NARX term.
     """
-    runs = LongRuns([_long(blocks) for blocks in judged], past, horizon)
-    columns = len(trajectories[0].observation_names), len(trajectories[0].action_names)
-    learners = [OutputError(window, seed=seed) for window in WINDOWS]
-    learners = [learner for learner in learners if learner.directions(*columns) >= 1]
-    if not all(runs.blocks) or not learners:
+    options = prepared.options
+    if not (options.arx_past and options.narx_features):
         return None
-    came = runs.targets()
-    deviation = np.nanstd(np.concatenate([t.observations for t in trajectories]), axis=0)
-    made = [runs.forecasts(candidate.by_fold) for candidate in candidates]
+    blocks = [_long(of_fold, settings) for of_fold in judged_blocks(prepared, settings)]
+    paths = output_error_paths(prepared, settings)
+    if not all(blocks) or not paths:
+        return None
+    simulations = Simulations(blocks, options.past, options.rollout_horizon, settings.long_origins)
+    targets, deviation = simulations.targets(), observation_deviation(prepared)
+    forecasts = [simulations.forecasts(candidate.by_fold) for candidate in candidates]
 
-    def errors(forecasts: Sequence[Array]) -> list[Array]:
+    def errors_of(made: Sequence[Array]) -> list[Array]:
         if limits is not None:
-            instead = made[limits.fallback]
-            forecasts = [limits(f, i) for f, i in zip(forecasts, instead, strict=True)]
-        return [target - forecast for target, forecast in zip(came, forecasts, strict=True)]
+            instead = forecasts[limits.fallback]
+            made = [limits(one, other) for one, other in zip(made, instead, strict=True)]
+        return [target - forecast for target, forecast in zip(targets, made, strict=True)]
 
+    def simulation_errors(candidate: OutputErrorCandidate) -> list[Array]:
+        return errors_of(simulations.forecasts(candidate.by_fold))
+
+    patience = settings.simulation_patience
     try:
-        tried = [
-            _best_ridge(learner, parts, lambda models: errors(runs.forecasts(models)), deviation)
-            for learner in learners
-        ]
+        tried = [_best_ridge(path, simulation_errors, deviation, patience) for path in paths]
     except InputError:
         return None
     best = min(tried, key=lambda one: one.score)
-    every = [*(errors(forecasts) for forecasts in made), best.errors]
-    shares = best_shares(every, deviation)
-    members = []
-    if shares[..., -1].any():
-        count = SEEDS if shares[..., -1].mean() >= MUCH else 1
-        members = [best.fit(trajectories, seed + number) for number in range(count)]
-    names = [*(candidate.name for candidate in candidates), "output_error"]
-    scores = {name: score(e, deviation) for name, e in zip(names, every, strict=True)}
-    return LongHorizons(
-        Candidate("output_error", members, best.models, best.errors), shares, scores
-    )
+    errors = [*map(errors_of, forecasts), best.errors]
+    weights = ensemble_weights(errors, deviation, settings)
+    members = best.candidate.members(prepared, _wanted(weights[..., -1], settings))
+    names = [*(candidate.name for candidate in candidates), OUTPUT_ERROR]
+    scores = {name: score(one, deviation) for name, one in zip(names, errors, strict=True)}
+    return LongHorizons(Candidate(OUTPUT_ERROR, members, best.candidate.by_fold), weights, scores)
 
 
-class Tried(NamedTuple):
-    """Output-error models of one kind, one a fold, and how they did."""
+def _wanted(weights: Array, settings: RecipeSettings) -> int:
+    """Return how many output-error models are worth their while, with such weights (1, d_o)."""
+    if not weights.any():
+        return 0
+    return settings.simulation_models if weights.mean() >= settings.large_weight else 1
+
+
+class SimulationTrial(NamedTuple):
+    """What came of output-error models of one ridge."""
 
     score: float
-    models: list[OutputErrorModel]
+    candidate: OutputErrorCandidate
     errors: list[Array]
-
-    def fit(self, trajectories: Sequence[Trajectory], seed: int) -> OutputErrorModel:
-        """Return a model of the same kind that is learned from all recordings."""
-        options = self.models[0].record.options
-        ridge = options["ridge"] or float("inf")
-        return OutputError(options["past"], options["features"], ridge, seed).fit(trajectories)
 
 
 def _best_ridge(
-    learner: OutputError,
-    parts: Sequence[Fold],
-    errors_of: Callable[[Sequence[OutputErrorModel]], list[Array]],
+    path: Iterator[OutputErrorCandidate],
+    errors_of: Callable[[OutputErrorCandidate], list[Array]],
     deviation: Array,
-) -> Tried:
-    """Return the models, one a fold, of the ridge with which they do best.
+    patience: int,
+) -> SimulationTrial:
+    """Return the models of the ridge with which they do best.
 
     Raises
     ------
@@ -173,22 +156,22 @@ def _best_ridge(
         If a fold has no stretch that is long enough.
     """
     best, later = None, 0
-    for by_fold in zip(*(learner.path(part.train) for part in parts), strict=True):
-        errors = errors_of(by_fold)
+    for candidate in path:
+        errors = errors_of(candidate)
         reached = score(errors, deviation)
         later += 1
         if best is None or reached < best.score:
-            best, later = Tried(reached, list(by_fold), errors), 0
-        if later == PATIENCE:
+            best, later = SimulationTrial(reached, candidate, errors), 0
+        if later == patience:
             break
     assert best is not None
     return best
 
 
-def _long(blocks: Sequence[Trajectory]) -> list[Trajectory]:
+def _long(blocks: Sequence[Trajectory], settings: RecipeSettings) -> list[Trajectory]:
     """Return a few of the blocks that are long enough, evenly spread."""
-    enough = [block for block in blocks if len(block) >= JUDGED_TICKS]
-    return evenly_spread(enough, JUDGED_BLOCKS)
+    enough = [block for block in blocks if len(block) >= settings.block_ticks]
+    return evenly_spread(enough, settings.long_blocks)
 
 
 def _windows(values: Array, origins: range, length: int) -> Array:

@@ -11,22 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-WEIGHTS_PER_TICK = 0.25
-"""An observation's weights in a linear term are at most so many for each tick that is recorded."""
-
-ORIGINS_KEPT = 0.5
-"""Windows leave at least this share of the ticks from which a forecast could be learned."""
 
 _LENGTHS = ("past", "arx_past", "narx_past")
 
-SCARCE_ITERATIONS = 100
-"""Steps of refinement where columns are too many: each takes long, and soon they fit the noise."""
-
 
 def supported_windows(
-    options: RFFPSROptions, trajectories: Sequence[Trajectory]
+    options: RFFPSROptions, trajectories: Sequence[Trajectory], settings: RecipeSettings
 ) -> tuple[RFFPSROptions, tuple[str, ...]]:
     """Return the options with windows that the recordings support, and notes of what was changed.
 
@@ -41,9 +33,11 @@ def supported_windows(
     acted = len(trajectories[0].action_names)
     columns = len(trajectories[0].observation_names) + acted
     ticks = sum(map(len, trajectories))
-    by_columns = max(1, int((WEIGHTS_PER_TICK * ticks - acted - 1) // columns))
+    by_columns = max(1, int((settings.weights_per_tick * ticks - acted - 1) // columns))
     longest = max(given.values())
-    by_length = _longest_window(trajectories, longest, options.horizon or options.future)
+    by_length = _longest_window(
+        trajectories, longest, options.rollout_horizon, settings.origins_kept
+    )
     most = min(by_columns, by_length)
     if most >= longest:
         return options, ()
@@ -58,7 +52,7 @@ def supported_windows(
     if by_columns > by_length:
         return shorter, (f"windows of {most} instead of {longest} ticks: there are only {few}",)
     if shorter.refine_from == "both":
-        brief = min(options.iterations, SCARCE_ITERATIONS)
+        brief = min(options.iterations, settings.scarce_iterations)
         shorter = replace(shorter, refine_from="regularised", iterations=brief)
     return shorter, (
         f"windows of {most} instead of {longest} ticks: {columns} columns and only {few}",
@@ -71,11 +65,13 @@ def _by_default(options: RFFPSROptions, name: str) -> int:
     return length if length == getattr(RFFPSROptions, name) else 0
 
 
-def _longest_window(trajectories: Sequence[Trajectory], longest: int, future: int) -> int:
-    """Return the longest window that leaves enough origins; it may be as short as a tick."""
+def _longest_window(
+    trajectories: Sequence[Trajectory], longest: int, future: int, kept: float
+) -> int:
+    """Return the longest window that leaves such a share of all origins, or a single tick."""
 
     def origins(past: int) -> int:
         return sum(max(0, len(trajectory) - past - future) for trajectory in trajectories)
 
-    enough = ORIGINS_KEPT * origins(0)
+    enough = kept * origins(0)
     return max((past for past in range(1, longest + 1) if origins(past) >= enough), default=1)

@@ -17,6 +17,7 @@ from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows
 from rffpsr_ros.models.rff_psr.fit import initialise, refine
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, fit_two_stages, with_validation
 from rffpsr_ros.models.storage import save_model
@@ -137,8 +138,10 @@ def test_both_stages_have_the_same_bits(client: Any, method: Any) -> None:
 
 
 def test_the_learner_takes_a_client_and_learns_the_same(client: Any) -> None:
-    learner = RFFPSR(past=PAST, future=FUTURE, features=30, iterations=10)
-    alone, together = (learner.fit_one(recordings(), client=c) for c in (None, client))
+    learner = RFFPSR(past=PAST, future=FUTURE, features=30, iterations=10, folds=1)
+    alone, together = (learner.fit(recordings(), client=one) for one in (None, client))
+    assert isinstance(alone, RFFPSRModel)
+    assert isinstance(together, RFFPSRModel)
     assert bits(tuple(alone.parts)) == bits(tuple(together.parts))
 
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from rffpsr_ros.data.gaps import LONGEST, without_gaps
+from rffpsr_ros.data.gaps import GapFilling, fit_gap_filler, gaps_are_frequent
+from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
+
+FILLING = GapFilling()
 
 
 def swinging(seed: int, ticks: int = 300) -> tuple[Array, Array]:
@@ -32,9 +35,9 @@ def with_gaps(seed: int, lost: float) -> tuple[Trajectory, Array]:
 def test_frequent_short_gaps_are_filled_with_nearly_what_was_there() -> None:
     holed = [with_gaps(seed, 0.25) for seed in range(4)]
     given = [trajectory for trajectory, _ in holed]
-    filled, notes = without_gaps(given, 20, 10)
-    assert "2" in notes[0]
-    assert "% of all values are missing" in notes[0]
+    assert gaps_are_frequent(given, summarise(given, 20, 10), 20, 10, FILLING)
+    fill = fit_gap_filler(given, FILLING)
+    filled = [fill(trajectory) for trajectory in given]
     for after, (before, truth) in zip(filled, holed, strict=True):
         missing = np.isnan(before.observations)
         assert (after.period, after.observation_names, after.label) == (
@@ -50,16 +53,17 @@ def test_frequent_short_gaps_are_filled_with_nearly_what_was_there() -> None:
 def test_long_gaps_stay_open_and_no_filled_value_tells_of_a_later_one() -> None:
     trajectory, _ = with_gaps(0, 0.25)
     values = trajectory.observations.copy()
-    values[100 : 101 + LONGEST] = np.nan
-    (filled,), _ = without_gaps([Trajectory(values, trajectory.actions, 0.1)], 20, 10)
-    assert np.isnan(filled.observations[100 : 101 + LONGEST]).all()
+    values[100 : 101 + FILLING.longest] = np.nan
+    holed = Trajectory(values, trajectory.actions, 0.1)
+    filled = fit_gap_filler([holed], FILLING)(holed)
+    assert np.isnan(filled.observations[100 : 101 + FILLING.longest]).all()
     start = np.flatnonzero(np.isnan(values[:90, 0]))[0]
     others = [Trajectory(with_gaps(seed, 0.25)[0].observations, swinging(seed)[1], 0.1)
               for seed in range(1, 4)]  # fmt: skip
     ended = Trajectory(values[: start + 1], trajectory.actions[: start + 1], 0.1)
     whole = Trajectory(values, trajectory.actions, 0.1)
     cut, uncut = (
-        without_gaps([*others, one, *others], 20, 10)[0][3].observations[start, 0]
+        fit_gap_filler([*others, one, *others], FILLING)(one).observations[start, 0]
         for one in (ended, whole)
     )
     assert abs(cut - uncut) < 0.05 * np.nanstd(values[:, 0])
@@ -67,6 +71,5 @@ def test_long_gaps_stay_open_and_no_filled_value_tells_of_a_later_one() -> None:
 
 def test_what_has_few_gaps_is_left_as_it_is() -> None:
     trajectory, _ = with_gaps(0, 0.01)
-    unchanged, notes = without_gaps([trajectory], 20, 10)
-    assert unchanged[0] is trajectory
-    assert notes == ()
+    found = summarise([trajectory], 20, 10)
+    assert not gaps_are_frequent([trajectory], found, 20, 10, FILLING)

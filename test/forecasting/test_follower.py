@@ -14,8 +14,8 @@ from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Step
 from rffpsr_ros.forecasting.live_error import ENOUGH, LiveError
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd
@@ -39,7 +39,7 @@ Fed = tuple[str, int, float]
 @pytest.fixture(scope="module")
 def model() -> RFFPSRModel:
     runs = [run(seed, 100) for seed in range(3)]
-    model = RFFPSR(iterations=2, features=20, past=6, future=HORIZON, arx_past=6).fit_one(runs)
+    model = SingleRFFPSR(iterations=2, features=20, past=6, future=HORIZON, arx_past=6).fit(runs)
     model.signature = replace(Signature.of(runs[0]), channels=CHANNELS.to_mapping())
     return model
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
@@ -24,7 +24,7 @@ def synthetic_runs(count: int, ticks: int, seed: int) -> list[Trajectory]:
 @pytest.fixture(scope="session")
 def synthetic_model() -> RFFPSRModel:
     """Return a model with every part, refined briefly."""
-    return RFFPSR(iterations=120).fit_one(synthetic_runs(10, 100, 0), synthetic_runs(3, 100, 1))
+    return SingleRFFPSR(iterations=120).fit(synthetic_runs(10, 100, 0), synthetic_runs(3, 100, 1))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.swimmer import Swimmer
@@ -342,9 +342,9 @@ def learn(system: System, folder: Path, name: str) -> Path:
     observed = [f"joints.{f}" for f in configuration.observations[0].fields]
     acted = [f"command.{f}" for f in configuration.actions[0].fields]
     named = [Trajectory(r.observations, r.actions, r.period, observed, acted) for r in runs]
-    model = RFFPSR(
+    model = SingleRFFPSR(
         iterations=5, features=40, past=8, future=5, arx_past=8, narx_features=20
-    ).fit_one(named[:3], named[3:])
+    ).fit(named[:3], named[3:])
     signature = Signature.of(named[0])
     model.signature = replace(signature, channels=configuration.to_mapping())
     model.bands = conformal_bands(residuals(model, named[3:], 5, 9))

@@ -110,7 +110,6 @@ def test_windows_carry_the_weight_of_their_first_tick() -> None:
 
 def test_only_differences_between_ratios_count() -> None:
     runs = [looking_run(150, seed) for seed in range(4)]
-    options = {"features": 20, "past": 5, "future": 3, "refinement": "none", "narx_features": 0}
 
     def learned(ratio: float | None) -> np.ndarray:
         given = [
@@ -121,7 +120,9 @@ def test_only_differences_between_ratios_count() -> None:
             )
             for r in runs
         ]
-        model = RFFPSR(**options).fit(given[:3], given[3:])
+        model = RFFPSR(features=20, past=5, future=3, refinement="none", narx_features=0).fit(
+            given[:3], given[3:]
+        )
         return np.asarray(model.predict(model.initial_state(), np.ones((5, 1))))
 
     np.testing.assert_allclose(learned(1.0), learned(2.0), rtol=1e-3, atol=1e-3)

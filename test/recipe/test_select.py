@@ -1,4 +1,4 @@
-"""Which way of refinement is taken, by its scores on the first two folds."""
+"""Which configuration is selected, by its scores on the first two folds."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -7,13 +7,15 @@ import pytest
 
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.recipe.fold_learner import Trial
-from rffpsr_ros.recipe.select import models_on_folds
+from rffpsr_ros.recipe.candidates import configurations
+from rffpsr_ros.recipe.select import select
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.trials import Trial
 
 Scores = Mapping[str, tuple[float, ...]]
 
 
-def way_of(options: RFFPSROptions) -> str:
+def name_of(options: RFFPSROptions) -> str:
     if options.refine_from == "light":
         return "light"
     return "short" if options.arx_past == options.short_past else "regularised"
@@ -26,25 +28,27 @@ class Fold:
         self.number, self.scores, self.made = number, scores, made
 
     def start_score(self, options: RFFPSROptions) -> float:
-        return 2 * self.scores[way_of(options)][self.number]
+        return 2 * self.scores[name_of(options)][self.number]
 
     def trial(self, options: RFFPSROptions) -> Trial:
-        way = way_of(options)
-        self.made.append((way, self.number))
-        return Trial(self.scores[way][self.number], lambda: cast(RFFPSRModel, None))
+        name = name_of(options)
+        self.made.append((name, self.number))
+        return Trial(self.scores[name][self.number], lambda: cast(RFFPSRModel, None))
 
 
 def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
-    """Return the way that was taken, and all trials (way, fold) in their order."""
+    """Return the configuration that was selected, and all trials (name, fold) in their order."""
     made: list[tuple[str, int]] = []
-    _, options, _ = models_on_folds([Fold(n, scores, made) for n in range(3)], RFFPSROptions())
-    return way_of(options), made
+    settings = RecipeSettings()
+    learners = [Fold(n, scores, made) for n in range(3)]
+    selection = select(learners, configurations(RFFPSROptions(), settings), settings)
+    return name_of(selection.options), made
 
 
 @pytest.mark.parametrize(
-    ("scores", "way", "second"),
+    ("scores", "selected", "second"),
     [
-        # Nobody is better than the safe way: it alone goes on.
+        # None is better than the safe configuration: it alone goes on.
         ({"light": (1.0, 9.0), "regularised": (1.0, 1.0, 1.0), "short": (1.1, 9.0)},
          "regularised", {"regularised"}),
         # Close and better: both folds decide, for it ...
@@ -60,14 +64,14 @@ def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
          "short", {"short"}),
     ],
 )  # fmt: skip
-def test_the_way_is_chosen_by_two_folds_where_one_does_not_decide(
-    scores: Scores, way: str, second: set[str]
+def test_the_configuration_is_selected_by_two_folds_where_one_does_not_decide(
+    scores: Scores, selected: str, second: set[str]
 ) -> None:
     chosen, made = taken(scores)
-    assert chosen == way
-    assert {way for way, fold in made if fold == 0} == {"light", "regularised", "short"}
+    assert chosen == selected
+    assert {name for name, fold in made if fold == 0} == {"light", "regularised", "short"}
     assert {tried for tried, fold in made if fold == 1} == second
-    assert [tried for tried, fold in made if fold == 2] == [way]
+    assert [tried for tried, fold in made if fold == 2] == [selected]
     assert len(set(made)) == len(made)
     promise = [scores[tried][0] for tried, fold in made if fold == 0]
     assert promise == sorted(promise)

@@ -24,6 +24,7 @@ from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
 from rffpsr_ros.exploration.findings import as_json, findings, warnings
 from rffpsr_ros.exploration.plot import plot_exploration
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.window_lengths import supported_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.training.known_policy import check_policy
@@ -82,7 +83,7 @@ def _check(
 ) -> ExplorationCheck:
     names = RFFPSROptions.names()
     asked = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
-    options, _ = supported_windows(asked, trajectories)  # as training does
+    options, _ = supported_windows(asked, trajectories, RecipeSettings())  # as training does
     return check_exploration(trajectories, options, recordings.report.bags[0].action_units)
 
 

@@ -154,7 +154,7 @@ def _refine_in_stages(
     first = [starts.best] if gentle else [starts.light, starts.best]
     reference = first[0]
     structure = reference.structure.astype(np.float32)
-    horizon = options.horizon or options.future
+    horizon = options.rollout_horizon
     train = _segments(prepared.train, structure, options, settings)
     validation = _judged_segments(prepared.validation, structure, options, settings)
     stage = _first_stage(options, settings, train.target.shape[2])
@@ -176,7 +176,7 @@ def _first_stage(options: RFFPSROptions, settings: FitSettings, columns: int) ->
     usual = settings.refinement
     stage = replace(
         usual,
-        horizon=min(options.horizon or options.future, options.future),
+        horizon=min(options.rollout_horizon, options.future),
         iterations=options.iterations,
         learning_rate=options.learning_rate,
         batch=options.batch,
@@ -210,7 +210,7 @@ def _starts(
     # Scores need no double precision, and its cosines cost ten times as much.
     structure = regression.structure.astype(np.float32)
     judged = _judged_segments(prepared.validation, structure, options, settings)
-    horizon = options.horizon or options.future
+    horizon = options.rollout_horizon
 
     def score(predictor: InitialPredictor) -> float:
         return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)
@@ -222,7 +222,7 @@ def _segments(
     part: Recordings, structure: FixedStructure, options: RFFPSROptions, settings: FitSettings
 ) -> Segments:
     """Return recordings as segments for rolling out; the structure is in single precision."""
-    horizon = options.horizon or options.future
+    horizon = options.rollout_horizon
     length = options.past + max(settings.segment, 2 * horizon)
     return cut_segments(
         part.filled, part.seen, structure, length, options.past, horizon, np.float32
@@ -244,7 +244,7 @@ def _metrics(
     prepared: Prepared, refined: RefinedPredictor, options: RFFPSROptions, settings: FitSettings
 ) -> dict[str, Any]:
     """Return mean squared errors (H, d_o) of rolled-out forecasts, in the observations' units."""
-    horizon = options.horizon or options.future
+    horizon = options.rollout_horizon
     metrics: dict[str, Any] = {"refinement": refined.notes}
     structure = refined.structure.astype(np.float32)
     parameters = refined.parameters.astype(np.float32)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_type_hints
 
-from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.psr.stage_one import ConditioningForm
 from rffpsr_ros.psr.two_stage import StageOneMethod
@@ -18,8 +17,6 @@ RefineFrom = Literal["both", "light", "regularised"]
 MOST = 1_000_000
 """No count is larger: more would be a slip, and would fill any memory."""
 
-DEFAULT_FOLDS = 3
-
 
 @dataclass(frozen=True)
 class RFFPSROptions:
@@ -28,7 +25,7 @@ class RFFPSROptions:
     Attributes
     ----------
     past, future
-        Ticks of history and of future that windows hold (paper: 20 and 10). Where there is a
+        Ticks of history and of future that windows hold (paper: 20 and 10). Where there is an
         ARX term, history is shorter if columns are too many, or recordings too short, for it.
     features
         Random frequencies D per feature map; each gives a cosine and a sine.
@@ -65,7 +62,7 @@ class RFFPSROptions:
     refine_from
         ``light``: rolled-out refinement starts from lightly regularised regressions and takes full
         steps; ``regularised``: from those whose ridges did best, with gentle steps; ``both``: what
-        does better on the first fold, or ``light`` where there is a single model.
+        does better on held-out folds, or ``light`` where there is a single model.
     rounds, step
         The same for the paper's refinement.
     arx_past
@@ -78,9 +75,9 @@ class RFFPSROptions:
     margin
         How far beyond the range seen in training features are trusted, as a fraction of it.
     folds
-        Models learned, each with another part of the recordings held out; their mean, blended with
-        linear models by their errors on held-out parts, forecasts. 1: a single model, which
-        validation recordings only steer. None: 3 where refinement is by rolling out, and the
+        Models learned, each with another part of the recordings held out; their mean forecasts,
+        blended with baselines by errors on held-out parts. 1: a single model, which validation
+        recordings only steer. None: 3 where refinement is by rolling out, and the
         recordings are not so long that what is held out of them hardly matters; else 1.
     seed
         The seed of all randomness.
@@ -136,11 +133,10 @@ class RFFPSROptions:
             require(name, getattr(self, name), lambda v: v > 0, "greater than 0")
         require("tolerance", self.tolerance, lambda v: v < 1, "less than 1")
 
-    def models(self, ticks: int) -> int:
-        """Return how many models are learned from recordings of so many ticks."""
-        if self.folds is not None:
-            return self.folds
-        return DEFAULT_FOLDS if self.refinement == "rollout" and ticks <= SUBSAMPLE else 1
+    @property
+    def rollout_horizon(self) -> int:
+        """Ticks that refinement looks ahead, and for which forecasts are judged."""
+        return self.horizon or self.future
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

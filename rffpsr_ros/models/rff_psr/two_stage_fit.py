@@ -42,10 +42,10 @@ class TwoStageFit(NamedTuple):
 
 
 class TrainingData(NamedTuple):
-    """Recordings to learn from and to judge by, and the summary of the former."""
+    """Recordings to learn from, those held out to judge by, and the summary of the former."""
 
     train: Sequence[Trajectory]
-    validation: Sequence[Trajectory]
+    held_out: Sequence[Trajectory]
     summary: DataSummary
 
     def check(self, options: RFFPSROptions) -> None:
@@ -96,7 +96,7 @@ def fit_two_stages(
     train = data.train
     generator = np.random.default_rng([options.seed, _SUBSAMPLE_STREAM])
     learned_from, judged_by = (
-        subsample(part, generator, workers) for part in (train, data.validation)
+        subsample(part, generator, workers) for part in (train, data.held_out)
     )
     if (ticks := sum(map(len, train))) > SUBSAMPLE:
         notes.append(f"two stages on all {ticks} ticks, what follows them on {SUBSAMPLE}")

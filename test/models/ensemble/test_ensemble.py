@@ -13,11 +13,14 @@ from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_st
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleState, OutputLimits
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.storage import load_model
-from rffpsr_ros.recipe.blend import Candidate, members_taking_part
+from rffpsr_ros.recipe.calibrate import members_taking_part
+from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-QUICK = {"features": 20, "iterations": 20, "narx_features": 10, "past": 8, "arx_past": 8}
+QUICK: dict[str, Any] = {
+    "features": 20, "iterations": 20, "narx_features": 10, "past": 8, "arx_past": 8
+}  # fmt: skip
 
 
 def pendulum_runs(count: int, ticks: int, seed: int) -> list[Trajectory]:
@@ -97,21 +100,21 @@ def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: Ensemb
     assert "another part of all recordings held out" in learned.record.notes[0]
 
 
-def test_members_are_those_with_a_share_and_the_one_that_is_fallen_back_on() -> None:
+def test_members_are_those_with_a_weight_and_the_one_that_is_fallen_back_on() -> None:
     train = pendulum_runs(3, 80, 1)
     own = [LastObservation().fit(train) for _ in range(3)]
     linear, still = LinearARX(past=4, future=3).fit(train), LastObservation().fit(train)
     candidates = [
-        Candidate("own", own, own, []),
-        Candidate("linear", [linear], [], []),
-        Candidate("without a share", [Mean().fit(train)], [], []),
-        Candidate("still", [still], [], []),
-        Candidate("not learned", [], [], []),
+        Candidate("own", own, own),
+        Candidate("linear", [linear], []),
+        Candidate("without a weight", [Mean().fit(train)], []),
+        Candidate("still", [still], []),
+        Candidate("not learned", [], []),
     ]
     limits = OutputLimits(np.array([-1.0]), np.array([1.0]), 1)
     for of_linear in (0.0, 0.25):
-        shares = np.array([[[0.5, of_linear, 0.0, 0.5 - of_linear, 0.0]]])
-        members, weights, limited = members_taking_part(candidates, shares, limits)
+        given = np.array([[[0.5, of_linear, 0.0, 0.5 - of_linear, 0.0]]])
+        members, weights, limited = members_taking_part(candidates, given, limits)
         assert members == [*own, linear, still]
         assert limited is not None
         assert members[limited.fallback] is linear

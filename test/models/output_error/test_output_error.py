@@ -1,6 +1,7 @@
 """Output-error models on a saturating tank system whose truth is known."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 FULL = 10.0
+QUICK: dict[str, Any] = {
+    "features": 20, "iterations": 20, "narx_features": 10, "refine_from": "regularised"
+}  # fmt: skip
 
 
 def tanks(ticks: int, seed: int) -> Trajectory:
@@ -99,8 +103,7 @@ def test_recordings_of_nothing_but_gaps_are_refused() -> None:
 
 
 def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Trajectory) -> None:
-    quick = {"features": 20, "iterations": 20, "narx_features": 10, "refine_from": "regularised"}
-    model = RFFPSR(**quick).fit([recording])
+    model = RFFPSR(**QUICK).fit([recording])
     assert isinstance(model, EnsembleModel)
     kinds = np.array([member.kind == "output_error" for member in model.members])
     assert len(model.weights) == 11
@@ -112,7 +115,6 @@ def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Tr
 
 def test_short_recordings_have_no_far_horizons() -> None:
     runs = [tanks(100, seed) for seed in range(9)]
-    quick = {"features": 20, "iterations": 20, "narx_features": 10, "refine_from": "regularised"}
-    model = RFFPSR(**quick).fit(runs)
+    model = RFFPSR(**QUICK).fit(runs)
     assert isinstance(model, EnsembleModel)
     assert len(model.weights) == 10

@@ -10,13 +10,13 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.rff_psr.parts import StandIn
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.filter_step import filter_step
 from rffpsr_ros.psr.predictor import predict_observation
-from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.models.rff_psr.test_rff_psr import QUICK, two_channel_runs
 
@@ -88,7 +88,7 @@ def model(request: pytest.FixtureRequest) -> RFFPSRModel:
     runs = two_channel_runs()
     if request.param == "bounded":
         runs = [saturated(run) for run in runs]
-    model = RFFPSR(**{**QUICK, **without[request.param]}).fit_one(runs)
+    model = SingleRFFPSR(**{**QUICK, **without[request.param]}).fit(runs)
     assert (model.parts.structure.bounds is not None) == (request.param == "bounded")
     return model
 

@@ -11,6 +11,7 @@ import pytest
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import stack_states
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel, RFFPSRState
 from rffpsr_ros.models.storage import load_model
 from rffpsr_ros.numerics.arrays import Array
@@ -124,7 +125,7 @@ def test_the_model_file_holds_the_whole_model(
 
 
 def test_missing_observations_are_stood_in_for_per_channel() -> None:
-    model = RFFPSR(**QUICK).fit_one(two_channel_runs())
+    model = SingleRFFPSR(**QUICK).fit(two_channel_runs())
     run = two_channel_runs(1, seed=9)[0]
     state = follow(model, run, 40)
     expected = model.predict(state, run.actions[40:41])[0]
@@ -137,7 +138,7 @@ def test_missing_observations_are_stood_in_for_per_channel() -> None:
 
 
 def test_a_purely_two_stage_model_stands_in_with_expected_features() -> None:
-    model = RFFPSR(features=20, refinement="none", arx_past=0, narx_past=0).fit_one(
+    model = SingleRFFPSR(features=20, refinement="none", arx_past=0, narx_past=0).fit(
         two_channel_runs()
     )
     run = two_channel_runs(1, seed=9)[0]
@@ -167,7 +168,7 @@ def test_training_takes_unequal_runs_and_gaps(gap: float) -> None:
         observations = run.observations.copy()
         observations[draw.uniform(size=observations.shape) < gap / 20] = np.nan
         runs.append(Trajectory(observations, run.actions, run.period))
-    model = RFFPSR(**QUICK).fit_one(runs)
+    model = SingleRFFPSR(**QUICK).fit(runs)
     assert np.isfinite(model.record.metrics["validation_mse"]).all()
 
 
@@ -175,8 +176,8 @@ def test_one_seed_one_model_whatever_the_process() -> None:
     program = (
         "import hashlib, sys; sys.path.insert(0, 'test/models/rff_psr')\n"
         "from test_rff_psr import QUICK, two_channel_runs\n"
-        "from rffpsr_ros.recipe.learner import RFFPSR\n"
-        "RFFPSR(**QUICK, seed=3).fit_one(two_channel_runs()).save(sys.argv[1])\n"
+        "from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR\n"
+        "SingleRFFPSR(**QUICK, seed=3).fit(two_channel_runs()).save(sys.argv[1])\n"
     )
     root = Path(__file__).resolve().parents[3]
     digests = set()
@@ -194,7 +195,7 @@ def test_one_seed_one_model_whatever_the_process() -> None:
 
 def test_another_seed_is_another_model() -> None:
     runs = two_channel_runs()
-    first, second = (RFFPSR(**QUICK, seed=seed).fit_one(runs) for seed in (0, 1))
+    first, second = (SingleRFFPSR(**QUICK, seed=seed).fit(runs) for seed in (0, 1))
     one, other = (model.parts.structure.action for model in (first, second))
     assert isinstance(one, FeatureMap)
     assert isinstance(other, FeatureMap)
@@ -205,7 +206,7 @@ def test_validation_recordings_do_not_enter_the_weights_before_refinement() -> N
     runs = two_channel_runs(8)
     other = two_channel_runs(3, seed=5)
     plain = {**QUICK, "refinement": "none"}
-    first, second = (RFFPSR(**plain).fit_one(runs, held) for held in (runs[:1], other))
+    first, second = (SingleRFFPSR(**plain).fit(runs, held) for held in (runs[:1], other))
     np.testing.assert_array_equal(first.parts.parameters.extended, second.parts.parameters.extended)
 
 
@@ -231,7 +232,7 @@ def test_the_papers_head_sees_the_whole_window() -> None:
 
 def test_refinement_lowers_the_validation_score() -> None:
     for refinement in ("rollout", "window"):
-        learner = RFFPSR(
+        learner = SingleRFFPSR(
             features=50,
             refinement=refinement,
             iterations=60,
@@ -240,7 +241,7 @@ def test_refinement_lowers_the_validation_score() -> None:
             arx_past=0,
             narx_past=0,
         )
-        notes = learner.fit_one(two_channel_runs(8)).record.metrics["refinement"]
+        notes = learner.fit(two_channel_runs(8)).record.metrics["refinement"]
         before, after = list(notes.values())[:2]
         assert after < before
 
@@ -255,7 +256,7 @@ def test_refinement_that_gains_nothing_ends_early() -> None:
             reached.append(fraction)
 
     options = QUICK | {"iterations": 200, "refine_from": "regularised"}
-    model = RFFPSR(**options).fit_one(noise, progress=told)
+    model = SingleRFFPSR(**options).fit(noise, progress=told)
     assert model.record.metrics["refinement"]["iterations"] < 40
     assert max(reached) <= 0.2
 
@@ -311,7 +312,7 @@ def test_constant_columns_are_named() -> None:
 
 
 def test_a_horizon_beyond_the_future_is_refined_after_it() -> None:
-    model = RFFPSR(**QUICK, future=5, horizon=20).fit_one(two_channel_runs(6))
+    model = SingleRFFPSR(**QUICK, future=5, horizon=20).fit(two_channel_runs(6))
     assert len(model.record.metrics["validation_mse"]) == 20
     notes = model.record.metrics["refinement"]
     assert notes["score_after"] <= notes["score_before"]

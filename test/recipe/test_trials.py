@@ -1,12 +1,14 @@
-"""One fold's learner: ways that stay far behind others are given up."""
+"""Trials on one fold: configurations that stay far behind others are given up."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from rffpsr_ros.data.folds import Fold
+from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.recipe.fold_learner import FoldLearner
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.trials import FoldLearner
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -25,7 +27,7 @@ def oscillator_runs(count: int) -> list[Trajectory]:
     return runs
 
 
-def test_a_way_far_behind_an_earlier_one_is_given_up() -> None:
+def test_a_configuration_far_behind_an_earlier_one_is_given_up() -> None:
     runs = oscillator_runs(9)
     reached: list[float] = []
 
@@ -34,7 +36,8 @@ def test_a_way_far_behind_an_earlier_one_is_given_up() -> None:
             reached.append(fraction)
 
     def learner() -> FoldLearner:
-        return FoldLearner(Fold(runs[:6], runs[6:]), 0, told)
+        fold = TrainingData(runs[:6], runs[6:], summarise(runs[:6], 20, 10))
+        return FoldLearner(fold, 0, RecipeSettings(), told)
 
     good = RFFPSROptions(features=40, narx_features=20, iterations=100, refine_from="regularised")
     poor = replace(good, arx_past=0, narx_past=0, narx_features=0)

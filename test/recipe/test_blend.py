@@ -1,4 +1,4 @@
-"""Weights of a blend, against what is known of the best ones."""
+"""Ensemble weights, against what is known of the best ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.recipe.blending import blend_weights, error_products
+from rffpsr_ros.recipe.blend import blend_weights, error_products
+from rffpsr_ros.recipe.settings import RecipeSettings
+
+SETTINGS = RecipeSettings()
 
 
 def weights_of(errors: list[Any]) -> Any:
-    """Return the weights of members with errors (n, M), at one horizon of one observation."""
+    """Return the weights of candidates with errors (n, C), one horizon, one observation."""
     groups = [group[:, None, None, :] for group in errors]
-    return blend_weights(error_products(groups))[0, 0]
+    return blend_weights(error_products(groups), SETTINGS)[0, 0]
 
 
 def test_independent_errors_are_weighed_by_their_inverse_variance() -> None:
@@ -23,14 +26,14 @@ def test_independent_errors_are_weighed_by_their_inverse_variance() -> None:
     np.testing.assert_allclose(weights_of(errors), [0.8, 0.2], atol=0.03)
 
 
-def test_a_member_that_only_adds_noise_to_another_gets_nothing() -> None:
+def test_a_candidate_that_only_adds_noise_to_another_gets_nothing() -> None:
     draw = np.random.default_rng(1)
     good = draw.standard_normal(5000)
     worse = good + 2 * draw.standard_normal(5000)
     np.testing.assert_allclose(weights_of([np.stack([good, worse], 1)]), [1, 0], atol=0.03)
 
 
-def test_a_hopeless_member_does_not_change_the_others_weights() -> None:
+def test_a_hopeless_candidate_does_not_change_the_others_weights() -> None:
     draw = np.random.default_rng(5)
     errors = draw.standard_normal((5000, 3)) * [1.0, 2.0, 1e4]
     np.testing.assert_allclose(weights_of([errors])[:2], weights_of([errors[:, :2]]), atol=1e-3)
@@ -45,12 +48,12 @@ def test_one_group_with_huge_errors_does_not_decide_alone() -> None:
     assert first > 0.75 > 0.25 > second
 
 
-def test_weights_are_shares_at_every_horizon_and_nan_does_not_count() -> None:
+def test_weights_add_up_to_one_at_every_horizon_and_nan_does_not_count() -> None:
     draw = np.random.default_rng(3)
     errors = draw.standard_normal((200, 4, 2, 3)) * [1.0, 1.5, 3.0]
     errors[:50, 1, 0, 2] = np.nan
-    errors[:, 3, 1] = 0.0  # nothing to tell the members apart by
-    weights = blend_weights(error_products([errors]))
+    errors[:, 3, 1] = 0.0  # nothing to tell the candidates apart by
+    weights = blend_weights(error_products([errors]), SETTINGS)
     assert weights.shape == (4, 2, 3)
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights.sum(-1), 1)

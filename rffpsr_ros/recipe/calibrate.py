@@ -1,0 +1,162 @@
+"""The finished ensemble: its members, the bands of its forecasts, and the record of its training.
+
+Bands are made from what the blend missed on held-out parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.saturation import learned_bounds
+from rffpsr_ros.models.bands import conformal_bands
+from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.ensemble.model import EnsembleModel, OutputLimits
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.blend import Blend, observation_deviation, score
+from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.long_horizons import LongHorizons
+from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.select import Selection
+
+
+def calibrate(
+    prepared: Preparation,
+    selection: Selection,
+    candidates: Sequence[Candidate],
+    blend: Blend,
+    beyond: LongHorizons | None,
+) -> EnsembleModel:
+    """Return the ensemble of all candidates that have a weight or are fallen back on."""
+    members = _all_members(candidates, blend, beyond)
+    metrics = _metrics(prepared, selection, candidates, blend, beyond)
+    notes = prepared.notes + _notes(selection, candidates, blend, beyond, metrics)
+    model = EnsembleModel(
+        Signature.of(prepared.recordings[0]),
+        TrainingRecord(asdict(selection.options), metrics, notes),
+        members.models,
+        members.weights,
+        members.limits,
+        learned_bounds([trajectory.observations for trajectory in prepared.recordings]),
+    )
+    model.bands = conformal_bands(np.concatenate(blend.blended))
+    return model
+
+
+class Members(NamedTuple):
+    """Those who forecast in an ensemble."""
+
+    models: list[PredictiveModel[Any]]
+    weights: Array  # (H, d_o, members)
+    limits: OutputLimits | None  # the fallback's place is that among members
+
+
+def _all_members(
+    candidates: Sequence[Candidate], blend: Blend, beyond: LongHorizons | None
+) -> Members:
+    """Return the members for all horizons; those beyond have the last row of weights."""
+    if beyond is None:
+        return members_taking_part(candidates, blend.weights, blend.limits)
+    none = np.zeros((*blend.weights.shape[:2], 1))
+    within = np.concatenate([blend.weights, none], axis=2)
+    weights = np.concatenate([within, beyond.weights])
+    return members_taking_part([*candidates, beyond.candidate], weights, blend.limits)
+
+
+def members_taking_part(
+    candidates: Sequence[Candidate], weights: Array, limits: OutputLimits | None
+) -> Members:
+    """Return the models of all who have a weight (H, d_o, C) or are fallen back on.
+
+    Models of one candidate share its weight.
+    """
+    models: list[PredictiveModel[Any]] = []
+    shared: list[Array] = []
+    limited = limits
+    for place, candidate in enumerate(candidates):
+        weight = weights[..., place]
+        falls_back = limits is not None and limits.fallback == place
+        if falls_back and limits is not None:
+            limited = limits._replace(fallback=len(models))
+        if weight.any() or falls_back:
+            models += candidate.members
+            shared += [weight / len(candidate.members)] * len(candidate.members)
+    return Members(models, np.stack(shared, -1), limited)
+
+
+def _metrics(
+    prepared: Preparation,
+    selection: Selection,
+    candidates: Sequence[Candidate],
+    blend: Blend,
+    beyond: LongHorizons | None,
+) -> dict[str, Any]:
+    """Return errors, scores and weights, by name of the candidate."""
+    deviation = observation_deviation(prepared)
+    names = [candidate.name for candidate in candidates]
+    errors = dict(zip(names, blend.errors, strict=True)) | {"ensemble": blend.blended}
+    squares = _mean_squares(blend.blended)
+    return {
+        "cross_validation": {
+            name: {
+                "mse": _mean_squares(one).sum(axis=1).tolist(),
+                "score": score(one, deviation),
+            }
+            for name, one in errors.items()
+        },
+        "trials": dict(selection.scores),
+        "ensemble_weights": {
+            name: blend.weights[..., place].mean(axis=1).tolist()
+            for place, name in enumerate(names)
+        },
+        "validation_mse": squares.sum(axis=1).tolist(),
+        "validation_mse_by_observation": squares.tolist(),
+        "long_horizons": {} if beyond is None else dict(beyond.scores),
+        "members": [dict(model.record.metrics) for model in selection.models],
+    }
+
+
+def _mean_squares(errors: Sequence[Array]) -> Array:
+    """Return mean squared errors (H, d_o), over groups that count alike."""
+    return np.asarray(np.nanmean([np.nanmean(group**2, axis=0) for group in errors], axis=0))
+
+
+def _notes(
+    selection: Selection,
+    candidates: Sequence[Candidate],
+    blend: Blend,
+    beyond: LongHorizons | None,
+    metrics: Mapping[str, Any],
+) -> tuple[str, ...]:
+    """Return in words what was chosen, and why."""
+    names = [candidate.name for candidate in candidates]
+    judged = {name: one["score"] for name, one in metrics["cross_validation"].items()}
+    notes = [
+        f"{len(selection.models)} RFF-PSR models, each with another part of all recordings held"
+        " out; error on the parts held out, relative to the variance, lower is better:"
+        f" {_listed(judged, '.3g')}"
+    ]
+    if selection.scores:
+        trials = _listed(selection.scores, ".3g")
+        notes.append(f"configurations tried on the first folds, with scores: {trials}")
+    notes += selection.models[0].record.notes
+    first, last = (
+        _listed(dict(zip(names, blend.weights[h].mean(axis=0), strict=True)), ".2f")
+        for h in (0, -1)
+    )
+    notes.append(f"ensemble weights at horizon 1: {first}; at horizon {len(blend.weights)}: {last}")
+    if beyond is not None:
+        weights = dict(zip(beyond.scores, beyond.weights.mean(axis=(0, 1)), strict=True))
+        notes.append(
+            f"ensemble weights beyond that: {_listed(weights, '.2f')}, by simulation error:"
+            f" {_listed(beyond.scores, '.3g')}"
+        )
+    return tuple(notes)
+
+
+def _listed(values: Mapping[str, float], form: str) -> str:
+    """Return names and values in words."""
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())

@@ -1,0 +1,149 @@
+"""Who competes: configurations of RFF-PSR, baselines, and output-error models for long horizons.
+
+Each kind is learned on every fold, so that it can be judged by what it has not learned from, and
+once more with nothing held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.output_error.learner import OutputError
+from rffpsr_ros.models.output_error.model import OutputErrorModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.settings import RecipeSettings
+
+SAFE = "regularised"
+"""The configuration that the others have to beat."""
+
+
+class Candidate(NamedTuple):
+    """Models of one kind, which share an ensemble weight."""
+
+    name: str
+    members: Sequence[PredictiveModel[Any]]
+    """Who forecasts in the ensemble."""
+    by_fold: Sequence[PredictiveModel[Any]]
+    """Who is judged: each has not learned from what its fold holds out."""
+
+
+def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str, RFFPSROptions]:
+    """Return the candidate configurations of RFF-PSR by name; one, if the options leave no choice.
+
+    Refinement starts from regressions whose ridges did best, with gentle steps, or from lightly
+    regularised ones, with full steps; ARX and NARX term have long windows or short ones.
+    """
+    if options.refinement != "rollout" or options.refine_from != "both":
+        return {"as given": options}
+    safe = replace(options, refine_from="regularised")
+    found = {SAFE: safe, "light": replace(options, refine_from="light")}
+    if options.arx_past and options.narx_features and options.short_past:
+        found["short"] = replace(
+            safe,
+            arx_past=options.short_past,
+            narx_past=options.short_past,
+            narx_features=settings.short_features * options.narx_features,
+        )
+    return found
+
+
+def baselines(prepared: Preparation, settings: RecipeSettings) -> list[Candidate]:
+    """Return the baselines; none where the model itself is to have no ARX term.
+
+    Two are linear; the third knows nothing of the robot, and is hard to beat where it hardly moves.
+    The mean is none: where a test drives a robot further than training did, it misleads.
+    """
+    if not prepared.options.arx_past:
+        return []
+    found = []
+    for learned in (_linear_arx, partial(_n4sid, settings=settings), _last_observation):
+        try:
+            candidate = learned(prepared)
+        except InputError:  # Recordings or folds have too many gaps, or are too short, for it.
+            continue
+        if candidate is not None:
+            found.append(candidate)
+    return found
+
+
+def _linear_arx(prepared: Preparation) -> Candidate:
+    options = prepared.options
+    model = LinearARX(options.arx_past, options.rollout_horizon).fit(prepared.recordings)
+    past, ridge = (model.record.options[name] for name in ("past", "ridge"))
+    return _baseline("linear_arx", model, LinearARX(past, options.rollout_horizon, ridge), prepared)
+
+
+def _n4sid(prepared: Preparation, settings: RecipeSettings) -> Candidate | None:
+    """Return subspace identification's; None where its windows are large beside the recordings."""
+    options, like = prepared.options, prepared.recordings[0]
+    past, future = min(options.arx_past, settings.subspace_past), options.future
+    columns = len(like.observation_names) + len(like.action_names)
+    ticks = sum(map(len, prepared.recordings))
+    if (past + future) * columns > settings.weights_per_tick * ticks:
+        return None
+    model = N4SID(past, future).fit(prepared.recordings)
+    return _baseline("n4sid", model, N4SID(past, future, model.record.options["order"]), prepared)
+
+
+def _last_observation(prepared: Preparation) -> Candidate:
+    learner = LastObservation()
+    return _baseline("last_observation", learner.fit(prepared.recordings), learner, prepared)
+
+
+def _baseline(
+    name: str, model: PredictiveModel[Any], learner: Learner, prepared: Preparation
+) -> Candidate:
+    """Return a model of all recordings beside those that the learner makes of the folds.
+
+    Order, or ridge and window, chosen once on all recordings by folds of the learner's own, stay as
+    they are: one or two numbers give away next to nothing of a part held out, and choosing takes
+    most of the time.
+    """
+    return Candidate(name, [model], [learner.fit(fold.train) for fold in prepared.folds])
+
+
+class OutputErrorCandidate(NamedTuple):
+    """Output-error models of one kind, one a fold."""
+
+    by_fold: Sequence[OutputErrorModel]
+
+    def members(self, prepared: Preparation, count: int) -> list[OutputErrorModel]:
+        """Return so many models of the kind, learned from all recordings.
+
+        Each has a seed, and so features, of its own.
+        """
+        options = self.by_fold[0].record.options
+        ridge = options["ridge"] or float("inf")
+        seeds = range(prepared.options.seed, prepared.options.seed + count)
+        learners = [
+            OutputError(options["past"], options["features"], ridge, seed) for seed in seeds
+        ]
+        return [learner.fit(prepared.recordings) for learner in learners]
+
+
+def output_error_paths(
+    prepared: Preparation, settings: RecipeSettings
+) -> list[Iterator[OutputErrorCandidate]]:
+    """Return for each window the candidates of ever looser ridges, learned as they are asked for.
+
+    None for windows that with so many columns leave no room for features. Whoever asks for a
+    candidate gets an `InputError` where a fold has no stretch that is long enough.
+    """
+    like, seed = prepared.recordings[0], prepared.options.seed
+    columns = len(like.observation_names), len(like.action_names)
+    learners = [OutputError(past, seed=seed) for past in settings.simulation_windows]
+    return [_path(one, prepared) for one in learners if one.directions(*columns) >= 1]
+
+
+def _path(learner: OutputError, prepared: Preparation) -> Iterator[OutputErrorCandidate]:
+    for by_fold in zip(*(learner.path(fold.train) for fold in prepared.folds), strict=True):
+        yield OutputErrorCandidate(by_fold)

@@ -1,0 +1,156 @@
+"""What is done to recordings before anything is learned, for several models as for a single one.
+
+They are checked and looked over once, windows are cut to the length that they support, frequent
+gaps are filled, and for each model other parts are held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import methodcaller
+from typing import NamedTuple
+
+from rffpsr_ros.data.folds import Fold, folds
+from rffpsr_ros.data.gaps import fit_gap_filler, gaps_are_frequent
+from rffpsr_ros.data.summary import check_summary, summarise
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, with_validation
+from rffpsr_ros.models.training_set import shared_signature
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.window_lengths import supported_windows
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class Preparation(NamedTuple):
+    """Recordings made ready, and what was decided on the way."""
+
+    options: RFFPSROptions
+    """With windows that the recordings support."""
+    recordings: Sequence[Trajectory]
+    """All that is learned from."""
+    folds: Sequence[TrainingData]
+    """What each model learns from, and what is held out; a single one where only one is learned."""
+    notes: tuple[str, ...]
+
+
+def prepare(
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None,
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    progress: Progress = silent,
+    workers: Workers = THIS_PROCESS,
+) -> Preparation:
+    """Return the recordings made ready for several models, or for a single one.
+
+    For several models all recordings are held out in turn, the validation ones too. Recordings too
+    few or too short for that, or so long that it hardly matters, serve a single one.
+
+    Raises
+    ------
+    InputError
+        If trajectories do not fit together, a column is constant, or there are too few windows.
+    """
+    shared_signature(train, validation)
+    progress("looking over the recordings", 0.0)
+    together = [*train, *(validation or ())]
+    count = _number_of_models(options, sum(map(len, together)), settings)
+    if count > 1:
+        prepared = _for_several_models(together, count, options, settings, workers)
+        if prepared.folds:
+            return prepared
+    return _for_single_model(train, validation, options, settings, workers)
+
+
+def _number_of_models(options: RFFPSROptions, ticks: int, settings: RecipeSettings) -> int:
+    """Return how many models are wanted of recordings of so many ticks."""
+    if options.folds is not None:
+        return options.folds
+    return settings.folds if options.refinement == "rollout" and ticks <= settings.most_ticks else 1
+
+
+def _for_several_models(
+    together: Sequence[Trajectory],
+    count: int,
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    workers: Workers,
+) -> Preparation:
+    """Return recordings in memory and their folds; none where they cannot do without a part."""
+    together = list(workers.map(methodcaller("loaded"), together))
+    options, windows = supported_windows(options, together, settings)
+    whole, gaps = _looked_over(together, (), options, settings)
+    parts = _cut_folds(whole.train, count, options, settings)
+    return Preparation(options, whole.train, parts, windows + gaps)
+
+
+def _for_single_model(
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory] | None,
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    workers: Workers,
+) -> Preparation:
+    """Return recordings with a validation part."""
+    options, windows = supported_windows(options, train, settings)
+    train, held_out, held = with_validation(train, validation, options)
+    data, gaps = _looked_over(train, held_out, options, settings, workers)
+    data.check(options)
+    return Preparation(options, data.train, [data], windows + held + gaps)
+
+
+def _looked_over(
+    train: Sequence[Trajectory],
+    held_out: Sequence[Trajectory],
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    workers: Workers = THIS_PROCESS,
+) -> tuple[TrainingData, tuple[str, ...]]:
+    """Return data with their columns checked and frequent gaps filled, and a note of the latter.
+
+    Recordings whose gaps are filled are held in memory.
+    """
+    past, future = options.past, options.future
+    summary = summarise(train, past, future, workers)
+    check_summary(summary, train[0], past, future, 0)
+    if not gaps_are_frequent(train, summary, past, future, settings.gaps):
+        return TrainingData(train, held_out, summary), ()
+    train, held_out = (
+        list(workers.map(methodcaller("loaded"), part)) for part in (train, held_out)
+    )
+    fill = fit_gap_filler(train, settings.gaps)
+    train, held_out = ([fill(trajectory) for trajectory in part] for part in (train, held_out))
+    data = TrainingData(train, held_out, summarise(train, past, future))
+    seen = float(summary.observations.count.mean()) / sum(map(len, train))
+    return data, (fill.describe(1 - seen),)
+
+
+def _cut_folds(
+    recordings: Sequence[Trajectory], count: int, options: RFFPSROptions, settings: RecipeSettings
+) -> list[TrainingData]:
+    """Return the folds; none if recordings are too few or too short to do without a part."""
+    shortest = 2 * (options.past + options.future + 1)
+    rounds, block = settings.rounds, settings.block_ticks
+    try:
+        parts = folds(recordings, count, shortest, settings.whole_from, rounds, block)
+        return [_checked(part, options) for part in parts]
+    except InputError:
+        return []
+
+
+def _checked(part: Fold, options: RFFPSROptions) -> TrainingData:
+    """Return a fold that can be learned from and be judged by.
+
+    Raises
+    ------
+    InputError
+        If it cannot: a column is constant in one of its parts, or there are too few windows.
+    """
+    past, future = options.past, options.future
+    data = TrainingData(*part, summarise(part.train, past, future))
+    data.check(options)
+    check_summary(summarise(part.held_out, past, future), part.held_out[0], past, future, 1)
+    return data

@@ -1,0 +1,132 @@
+"""Every threshold of the recipe, each with its reason: what `RFFPSR()` decides by.
+
+What users choose are the options, `RFFPSROptions`. Settings of what the recipe only makes use of
+stand where that is - filling of gaps, fit of a single model - and are part of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from numbers import Real
+
+from rffpsr_ros.data.gaps import GapFilling
+from rffpsr_ros.data.subsample import SUBSAMPLE
+from rffpsr_ros.models.option_checks import require
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+
+
+@dataclass(frozen=True)
+class RecipeSettings:
+    """What the recipe decides by, in the order in which it does.
+
+    Raises
+    ------
+    InputError
+        If a number is not greater than 0.
+    """
+
+    # prepare
+
+    weights_per_tick: float = 0.25
+    """An observation's weights in a linear term are at most so many for each tick that is recorded:
+    a few thousand ticks cannot tell four thousand weights apart."""
+
+    origins_kept: float = 0.5
+    """Windows leave at least this share of the ticks from which a forecast could be learned."""
+
+    scarce_iterations: int = 100
+    """Steps of refinement where columns are too many for twenty ticks: each takes long, and soon
+    they fit the noise."""
+
+    gaps: GapFilling = field(default_factory=GapFilling)
+    """Where hardly any window is complete, short gaps are filled."""
+
+    folds: int = 3
+    """Models, each with another part of the recordings held out, where the options name no
+    number."""
+
+    most_ticks: int = SUBSAMPLE
+    """Of longer recordings a single model is learned: what a fold holds out hardly matters."""
+
+    whole_from: int = 9
+    """From so many recordings on, whole ones are held out; fewer are cut, if they are long
+    enough."""
+
+    rounds: int = 4
+    """A long recording is cut so many times in a row, so that each part is like the rest."""
+
+    block_ticks: int = 200
+    """Held-out recordings are judged in blocks of so many ticks, each a group of its own; rounds
+    leave parts that are not shorter."""
+
+    # candidates
+
+    fit: FitSettings = field(default_factory=FitSettings)
+    """How a single RFF-PSR is fitted."""
+
+    short_features: int = 3
+    """With short windows there are so many times as many random features: those of few variables
+    resolve a nonlinear function that those of many cannot."""
+
+    tries: int = 1
+    """Of refinement in a trial: other configurations take the place of more careful tries of the
+    same one."""
+
+    subspace_past: int = 10
+    """Ticks of the past in subspace identification's windows, at the most."""
+
+    simulation_windows: tuple[int, ...] = (2, 6)
+    """Ticks of history in the windows of output-error models; all are tried."""
+
+    simulation_patience: int = 2
+    """After so many looser ridges without a better simulation error there is none."""
+
+    simulation_models: int = 3
+    """Output-error models that are averaged, each with features of its own."""
+
+    # select
+
+    close: float = 1.7
+    """Scores on one fold that differ by less than this factor do not decide, unless it is the safe
+    configuration that is better."""
+
+    clearly_better: float = 0.9
+    """What goes further than gentle steps with long windows must have a score so many times the
+    safe one's: that is safer where a model is used otherwise than it was trained."""
+
+    # blend
+
+    judged_blocks: int = 24
+    """Blocks of a fold that are judged, at the most."""
+
+    limit_margin: float = 0.5
+    """How far beyond the range of the recordings forecasts are believed, as a fraction of it."""
+
+    neighbour: float = 0.5
+    """How much the errors at the horizons beside one count in its weights: a guard against
+    chance."""
+
+    shrinkage: float = 0.01
+    """Pull towards equal weights, relative to the best candidate's error: a hopeless candidate
+    among them must not make it strong."""
+
+    least_weight: float = 0.02
+    """A candidate that nowhere has a larger weight is left out: it would cost more than it
+    gives."""
+
+    long_blocks: int = 4
+    """Blocks of a fold that simulations are judged on, at the most."""
+
+    long_origins: int = 8
+    """Simulations of a block, about."""
+
+    large_weight: float = 0.25
+    """With a smaller weight beyond the horizon than this, a single output-error model is
+    enough."""
+
+    def __post_init__(self) -> None:
+        """Check that numbers are positive."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, Real):
+                require(one.name, value, lambda v: v > 0, "greater than 0")

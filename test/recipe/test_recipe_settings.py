@@ -1,0 +1,28 @@
+"""Settings of the recipe: given in Python, checked, and none of a configuration's keys."""
+
+from typing import Any
+
+import pytest
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.settings import RecipeSettings
+
+
+def test_a_learner_takes_settings_beside_options() -> None:
+    settings = RecipeSettings(folds=2, close=1.5)
+    assert RFFPSR(settings=settings, past=10).settings == settings
+    assert RFFPSR.paper(settings=settings).settings == settings
+    assert RFFPSR().settings == RecipeSettings()
+
+
+def test_a_configuration_has_no_settings() -> None:
+    with pytest.raises(InputError, match=r"key 'learning\.settings' is unknown"):
+        RFFPSR.from_mapping({"settings": RecipeSettings()})
+
+
+@pytest.mark.parametrize("wrong", [{"folds": 0}, {"close": -1.0}, {"shrinkage": float("nan")}])
+def test_what_is_not_positive_is_refused(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(InputError, match=f"option '{name}' is .*; it must be greater than 0"):
+        RecipeSettings(**wrong)
