@@ -7,6 +7,7 @@ recordings (section "Predictive state controlled models with random Fourier feat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +32,25 @@ STATE_FLOOR = 1e-6
 ARX_FLOOR = 1e-9
 """The same of the ARX term's inputs, which are nearly collinear where signals are smooth."""
 
-ARX_RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-"""The less noise in a recording, the smaller the best one."""
 
-LIGHT_RIDGE = 1e-3
-"""Where refinement first starts: more would hold back what gradient steps can still correct."""
+@dataclass(frozen=True)
+class RidgeChoices:
+    """Among which ridges the weights before refinement are chosen.
 
-REMAINDER_RIDGES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    Attributes
+    ----------
+    arx
+        Of the ARX term: the less noise in a recording, the smaller the best one.
+    remainder
+        Of state and NARX term.
+    light
+        Where refinement from lightly regularised weights starts: more would hold back what gradient
+        steps can still correct.
+    """
+
+    arx: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    remainder: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    light: float = 1e-3
 
 
 class InitialPredictor(NamedTuple):
@@ -135,17 +148,19 @@ def predictor_regression(
 
 
 def choose_ridges(
-    regression: PredictorRegression, score: Callable[[InitialPredictor], float]
+    regression: PredictorRegression,
+    choices: RidgeChoices,
+    score: Callable[[InitialPredictor], float],
 ) -> Starts:
     """Return a lightly regularised predictor, the one with the least score, and what was chosen.
 
     First the ARX term's ridge is chosen, with that term alone; then the remainder's, or none, so
     that the second predictor is never worse than the ARX term.
     """
-    arx_ridges = ARX_RIDGES if regression.arx_size else ARX_RIDGES[:1]
+    arx_ridges = choices.arx if regression.arx_size else choices.arx[:1]
     alone = {ridge: score(regression.predictor(ridge, None)) for ridge in arx_ridges}
     arx_ridge = min(alone, key=lambda ridge: alone[ridge])
-    together = {ridge: score(regression.predictor(arx_ridge, ridge)) for ridge in REMAINDER_RIDGES}
+    together = {ridge: score(regression.predictor(arx_ridge, ridge)) for ridge in choices.remainder}
     remainder: float | None = min(together, key=lambda ridge: together[ridge or 0.0])
     if regression.arx_size and not together[remainder or 0.0] < alone[arx_ridge]:
         remainder = None
@@ -155,7 +170,7 @@ def choose_ridges(
         "remainder_ridge": remainder,
         "remainder_scores": {str(ridge): value for ridge, value in together.items()},
     }
-    light = LIGHT_RIDGE if remainder is None else min(LIGHT_RIDGE, remainder)
+    light = choices.light if remainder is None else min(choices.light, remainder)
     lowest = alone[arx_ridge] if remainder is None else together[remainder]
     return Starts(
         regression.predictor(arx_ridge, light),

@@ -215,7 +215,7 @@ def _starts(
     def score(predictor: InitialPredictor) -> float:
         return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)
 
-    return choose_ridges(regression, score)
+    return choose_ridges(regression, settings.ridges, score)
 
 
 def _segments(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rffpsr_ros.models.rff_psr.filter_monitor import MonitorThresholds
+from rffpsr_ros.psr.initialisation import RidgeChoices
 from rffpsr_ros.psr.refinement.rollout_refinement import RefinementOptions
 
 
@@ -15,6 +16,9 @@ class FitSettings:
     fill_past: int = 5
     """Ticks that the linear stand-in for missing observations looks back, where there is no ARX
     term."""
+
+    ridges: RidgeChoices = field(default_factory=RidgeChoices)
+    """Among which the ridges of the weights before refinement are chosen."""
 
     refinement: RefinementOptions = field(default_factory=RefinementOptions)
     """How refinement by rolling out goes on. Horizon, iterations, learning rate, batch and
