@@ -1,8 +1,8 @@
-"""Prediction bands measured: what forecasts missed by on recordings they were not learned from.
+"""Prediction bands from forecast errors on recordings that the model was not trained on.
 
 Each fold of the recordings is forecast by a model that was learned, with all its choices of when
-to stop, from the others. What the whole model will miss by is a little less, since it learns from
-more: the bands err on the wide side.
+to stop, from the others. The errors of the whole model will be a little smaller, since it learns
+from more: the bands err on the wide side.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def calibrate(
 def residuals(
     model: PredictiveModel[Any], trajectories: Sequence[Trajectory], horizon: int, start: int
 ) -> Array:
-    """Return what came minus what was forecast (n, H, d_o), over all origins of all trajectories.
+    """Return observations minus forecasts (n, H, d_o), over all origins of all trajectories.
 
     Of more than `LARGEST` origins every so many-th is taken.
     """
@@ -73,7 +73,7 @@ def residuals(
 
 @dataclass(frozen=True)
 class Coverage:
-    """Share (H, d_o) of what came that lay within the bands; NaN where nothing came.
+    """Share (H, d_o) of observations within the bands; NaN where nothing was observed.
 
     ``fixed`` for the bands as they are in the model file, ``adapted`` for bands that learn from
     each recording as it goes on, as the live filter's do.
@@ -91,20 +91,20 @@ def coverage(
     horizon: int = 10,
     start: int = 9,
 ) -> Coverage | None:
-    """Return how much of what came the model's bands covered; None if it has no bands."""
+    """Return which share of the observations the model's bands cover; None if it has none."""
     if model.bands is None:
         return None
     width = model.bands.half_width(nominal, horizon)
-    came, fixed, adapted = 0, 0, 0
+    observed, fixed, adapted = 0, 0, 0
     for trajectory in trajectories:
         adaptive = AdaptiveBands(model.bands, nominal, horizon)
         errors = np.abs(errors_by_origin(model, trajectory, horizon, start))
-        came = came + np.isfinite(errors).sum(axis=0)
+        observed = observed + np.isfinite(errors).sum(axis=0)
         fixed = fixed + (errors <= width).sum(axis=0)
         for origin, error in enumerate(errors):
-            # Bands know the errors of forecasts whose last target has come.
+            # Bands know the errors of forecasts whose last target has been observed.
             if origin >= horizon and (origin - horizon) % horizon == 0:
                 adaptive.score(errors[origin - horizon])
             adapted = adapted + (error <= adaptive.half_width)
-    share = np.where(came, came, np.nan)
-    return Coverage(nominal, fixed / share, adapted / share)
+    counted = np.where(observed, observed, np.nan)
+    return Coverage(nominal, fixed / counted, adapted / counted)

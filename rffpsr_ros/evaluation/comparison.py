@@ -18,7 +18,7 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 class Entry:
     """One model's part of a comparison.
 
-    ``training_seconds`` is the processor time of learning, None for a model that came learned;
+    ``training_seconds`` is the processor time of learning, None for a finished model;
     ``step_seconds`` the wall time of one tick: an update and a share of the forecasts.
     """
 
@@ -45,7 +45,7 @@ class Comparison:
 
 
 def compare(
-    contestants: Mapping[str, PredictiveModel[Any] | Learner],
+    models: Mapping[str, PredictiveModel[Any] | Learner],
     test: Sequence[Trajectory],
     train: Sequence[Trajectory] = (),
     validation: Sequence[Trajectory] | None = None,
@@ -60,16 +60,16 @@ def compare(
     InputError
         If there is nothing to compare, or nothing to score.
     """
-    if not contestants or not test:
+    if not models or not test:
         raise InputError("nothing to compare; give at least one model and one test trajectory")
     entries = {}
-    for name, contestant in contestants.items():
+    for name, given in models.items():
         seconds = None
-        if isinstance(contestant, PredictiveModel):
-            model = contestant
+        if isinstance(given, PredictiveModel):
+            model = given
         else:
             began = time.process_time()
-            model = contestant.fit(train, validation)
+            model = given.fit(train, validation)
             seconds = time.process_time() - began
         began = time.perf_counter()
         errors = horizon_errors(model, test, horizon, start, clip)

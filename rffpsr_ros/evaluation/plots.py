@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart by the colour-blind too (Okabe and Ito)."""
+"""Colour-blind readers can tell them apart too (Okabe and Ito)."""
 MARKERS = "osD^vP*X"
 _LINES = ("-", "--", ":")
 _BESIDE: dict[str, Any] = {
@@ -110,7 +110,7 @@ def plot_forecast(
     path: str | Path,
     title: str = "",
 ) -> None:
-    """Draw what each model said ``lead`` ticks before over what then came, into ``path``.
+    """Draw each model's forecasts ``lead`` ticks ahead over the observations, into ``path``.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def plot_forecast(
     figure = empty_figure(9.0, 1.2 + 2.2 * len(names))
     rows = figure.subplots(len(names), sharex=True, squeeze=False)[:, 0]
     for axes, name, truth in zip(rows, names, trajectory.observations.T, strict=True):
-        axes.plot(seconds, truth, color="black", linewidth=1.5, label="recorded")
+        axes.plot(seconds, truth, color="black", linewidth=1.5, label="observed")
         axes.set_ylabel(name)
         axes.grid(True, alpha=0.25)
     for i, (label, model) in enumerate(models.items()):

@@ -54,7 +54,7 @@ def markdown_table(
 
 
 def coverage_table(covered: Coverage, names: Sequence[str]) -> str:
-    """Return the share of what came that bands covered (%), with aligned columns.
+    """Return the share of observations that bands covered (%), with aligned columns.
 
     ``names`` are those of the observations. Rows are for bands as in the model file ("fixed") and
     for bands that learn while the recording goes on, as the live filter's do ("adapted").

@@ -58,7 +58,7 @@ def band_bounds(forecast: Array, half_width: Array) -> Array:
 def band_message(make: Make, bounds: Array, coverage: float) -> Any:
     """Return a band's bounds (2, H, d_o) as an array, bound x horizon x observation.
 
-    The first label also says which share of what comes the band shall cover.
+    The first label also says which share of the observations the band shall cover.
     """
     labels = (f"bound, {100 * coverage:g} % band", "horizon", "observation")
     dimensions = [

@@ -53,8 +53,8 @@ class BagReading(NamedTuple):
     @property
     def key(self) -> str:
         """Tells readings of a process apart."""
-        told = [str(self.path), self.configuration.to_mapping(), *map(str, self[2:])]
-        return json.dumps(told, sort_keys=True)
+        identity = [str(self.path), self.configuration.to_mapping(), *map(str, self[2:])]
+        return json.dumps(identity, sort_keys=True)
 
 
 @dataclass

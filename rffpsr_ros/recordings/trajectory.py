@@ -1,4 +1,4 @@
-"""A recorded run: what the robot was told and what it then showed, on one regular grid of ticks."""
+"""A recorded run: the robot's actions and the observations after them, on one grid of ticks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Trajectory:
     observation_names, action_names
         One name per column.
     label
-        Where the run came from, for messages to the user; empty if unknown.
+        What the run was read from, for messages to the user; empty if unknown.
     likelihood_ratios
         (T,) how much likelier than the policy that chose it a blind one would have been to choose
         each action; None: the policy was blind, or is unknown.

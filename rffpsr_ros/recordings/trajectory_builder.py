@@ -16,7 +16,7 @@ Vector = NDArray[np.float64]
 BuiltT = TypeVar("BuiltT", covariant=True)
 
 
-class Rows(Protocol[BuiltT]):
+class SegmentRows(Protocol[BuiltT]):
     """Where the ticks of a segment are put."""
 
     def append(self, observation: Vector, action: Vector) -> None:
@@ -50,7 +50,7 @@ class SegmentBuilder(Generic[BuiltT]):
         Ticks in segments that were too short.
     """
 
-    def __init__(self, rows: Rows[BuiltT], label: str = "", minimum_ticks: int = 2) -> None:
+    def __init__(self, rows: SegmentRows[BuiltT], label: str = "", minimum_ticks: int = 2) -> None:
         self._rows = rows
         self._label = label
         self._minimum_ticks = minimum_ticks

@@ -119,7 +119,7 @@ class ChannelConfiguration:
             Keys ``rate``, ``observation``, ``action`` and optionally ``max_gap``, ``stamps``,
             ``learning``, ``dataset``.
         source
-            Where the mapping came from, for messages.
+            What the mapping was read from, for messages.
 
         Raises
         ------

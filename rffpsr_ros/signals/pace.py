@@ -85,7 +85,7 @@ class Grid:
         return reach // self._numerator - 1
 
     def follow(self, tick: int, stamp_ns: int, half_ns: int) -> None:
-        """Move towards the sample that closed a tick, unless it came from too far away."""
+        """Move towards the sample that closed a tick, unless it is too far away."""
         offset = stamp_ns - self.start(tick + 1)
         if abs(offset) <= half_ns:
             step = abs(offset) // DRIFT_GAIN

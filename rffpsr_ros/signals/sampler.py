@@ -1,7 +1,7 @@
 """Messages of several topics, one after the other, to ticks of one regular grid.
 
 The sampler is a pure function of the sequence it is fed. Learner, bag reader and filter all feed
-it, so that what a model was trained on is what it is served with. Times are integer nanoseconds.
+it, so that a model sees live exactly what it was trained on. Times are integer nanoseconds.
 
 - Tick k covers [t_k, t_{k+1}). Its action is the newest command stamped at or before t_k, its
   observation what is seen at its end.

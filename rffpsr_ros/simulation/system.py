@@ -82,7 +82,7 @@ def open_loop(signal: Iterator[Array]) -> Policy:
 def simulate(
     system: System, actions: ArrayLike, seed: int = 0, initial_state: Array | None = None
 ) -> Trajectory:
-    """Return what ``system`` shows when ``actions`` (T, d_a) are applied, without noise.
+    """Return the observations of ``system`` under ``actions`` (T, d_a), without noise.
 
     ``seed`` draws the initial state unless one is given.
     """

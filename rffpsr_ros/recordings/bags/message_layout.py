@@ -42,7 +42,7 @@ Part = Callable[[bytes], Any]
 """A field of a message laid out so: from the message's bytes to its value."""
 
 
-class Layout:
+class MessageLayout:
     """The parts of a message by their names, and what it shares with all that are laid out so."""
 
     def __init__(self, parts: Mapping[str, Part], fixed: list[slice], data: bytes) -> None:
@@ -118,7 +118,7 @@ class QuickDecode:
     def __init__(self, decode: Decode, store: Typestore, type_name: str) -> None:
         self._decode = decode
         self._store, self._type = store, type_name
-        self._layout: Layout | None = None
+        self._layout: MessageLayout | None = None
         self._misses = 0
 
     def __call__(self, data: bytes) -> Any:
@@ -133,7 +133,7 @@ class QuickDecode:
         return message
 
 
-def layout_of(data: bytes, store: Typestore, type_name: str) -> Layout | None:
+def layout_of(data: bytes, store: Typestore, type_name: str) -> MessageLayout | None:
     """Return how an undamaged message is laid out; None if that takes a library to tell."""
     walk = _Walk(data, store)
     try:
@@ -143,7 +143,7 @@ def layout_of(data: bytes, store: Typestore, type_name: str) -> Layout | None:
     if data[:2] != ENCODING or walk.place > len(data):
         return None
     worth = FEWEST_TEXTS <= len(walk.fixed) <= MOST_TEXTS
-    return Layout(parts, walk.fixed, bytes(data)) if worth else None
+    return MessageLayout(parts, walk.fixed, bytes(data)) if worth else None
 
 
 class _NotForUs(Exception):

@@ -103,7 +103,7 @@ class RosbagsSource:
 
 
 class _WithoutFolder:
-    """A storage source whose messages may be compressed, which only the lost metadata told."""
+    """A storage source whose messages may be compressed, which only the lost metadata said."""
 
     def __init__(self, source: BagSource, temporary: TemporaryDirectory[str] | None) -> None:
         self._source = source

@@ -36,7 +36,7 @@ class BagSampler:
     Attributes
     ----------
     sampler
-        It knows the columns' names once the first tick came.
+        It knows the columns' names after the first tick.
     report
         What the bag gave; complete after the last event.
     topic_types
@@ -128,7 +128,7 @@ class BagSampler:
             raise InputError(why_no_ticks(self.path, self.sampler, times))
 
     def _stuck(self) -> list[str]:
-        """Return a sentence if the end of the bag gave no ticks although messages came."""
+        """Return a sentence if the end of the bag gave no ticks although there were messages."""
         if self.sampler.running or not self.report.segment_ends:
             return []
         unused = self._times[self._pace_topic].count - self._paced_at_last_end

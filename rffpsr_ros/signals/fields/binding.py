@@ -71,7 +71,7 @@ def bind(expression: Expression, message: Any) -> BoundField | None:
 
 
 def _bind_path(path: Path, message: Any) -> BoundField | None:
-    walked = _Walk(path, message)
+    walked = _PathWalk(path, message)
     value = walked.value
     if value is _ABSENT:
         if not walked.ends_in_element:
@@ -98,7 +98,7 @@ def _vector(fetch: Fetch, width: int) -> Fetch:
     return fetch_vector
 
 
-class _Walk:
+class _PathWalk:
     """Follows a path through one message and notes how to follow it through the next."""
 
     def __init__(self, path: Path, message: Any) -> None:
@@ -218,7 +218,7 @@ def _whole_image(function: Function, message: Any) -> BoundField | None:
 
 def _quaternion(function: Function, message: Any) -> BoundField | None:
     assert isinstance(function.argument, Path)
-    walked = _Walk(function.argument, message)
+    walked = _PathWalk(function.argument, message)
     if walked.value is _ABSENT:
         return None
     if not all(hasattr(walked.value, axis) for axis in "xyzw"):
