@@ -1,12 +1,12 @@
-"""The arm of worlds/arm.sdf through the nodes: collected, learned, judged, followed live.
+"""The arm of worlds/arm.sdf through the nodes: data collected, a model trained and run live.
 
     python -m benchmarks.arm                                  25 episodes of 10 s
     python -m benchmarks.arm --episodes 6 --duration 5        smaller
     python -m benchmarks.arm --images docs/images             draws the figures of docs/gazebo.md
-    python -m benchmarks.arm --in-gazebos-way                 commands act when they come, at 250 Hz
+    python -m benchmarks.arm --without-lockstep               commands act on arrival, at 250 Hz
 
 Simulator, excitation, learner, collector and filter are the nodes that a user runs, as
-`collect.launch.py world:=arm` starts them, each in a process of its own; `rffpsr train` learns.
+`collect.launch.py world:=arm` starts them, each in a process of its own; `rffpsr train` trains.
 Needs ROS 2 and Drake (extra ``sdf``). Ends with 1 if one of the claims at the end does not hold.
 """
 
@@ -55,10 +55,10 @@ FOLLOWING: dict[str, Any] = {"horizon": HORIZON, "future_actions": "topic"}
 
 
 class LiveRun(NamedTuple):
-    """A run that the filter followed, what it said, and how far its log says otherwise."""
+    """A run that the filter followed, its forecasts, and how far its log differs from them."""
 
     run: Trajectory
-    told: RecordedForecasts
+    forecasts: RecordedForecasts
     difference: float
 
 
@@ -69,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--duration", type=float, default=10.0, help="seconds of each (10)")
     parser.add_argument("--speed", type=float, default=4.0, help="times real time, at most (4)")
     parser.add_argument(
-        "--in-gazebos-way", action="store_true", help="the robot waits for no command, as Gazebo"
+        "--without-lockstep",
+        action="store_true",
+        help="the robot waits for no command, like Gazebo's",
     )
     parser.add_argument("--seed", type=int, default=0, help="of torques and learning (0)")
     parser.add_argument(
@@ -102,7 +104,7 @@ def start_robot(
     seed: int,
     announce: int = 0,
 ) -> None:
-    """Start the arm and its excitation, which waits to be told to begin."""
+    """Start the arm and its excitation, which waits for its service to begin."""
     robot: dict[str, Any] = {
         "world": "arm",
         "publish_clock": True,
@@ -115,7 +117,7 @@ def start_robot(
         "seed": seed,
         "announce": announce,
     }
-    if not options.in_gazebos_way:
+    if not options.without_lockstep:
         robot |= {"rate": load_channels(channels).rate, "wait_for_commands": True}
         signal |= {"pace": "observations"}
     nodes.start("simulator_node", robot)
@@ -172,8 +174,8 @@ def live_run(observer: Observer, folder: Path, model: Path) -> LiveRun:
     difference = max(float(np.abs(offline[stamp] - live[stamp]).max()) for stamp in live)
     first = next(i for i, one in enumerate(steps) if one.tick.stamp_ns in live)
     ticks = [one.tick for one in steps[first : first + LIVE_TICKS]]
-    run, told, _ = observer.run_of(ticks, HORIZON)
-    return LiveRun(run, told, difference)
+    run, recorded, _ = observer.run_of(ticks, HORIZON)
+    return LiveRun(run, recorded, difference)
 
 
 def exact_share(runs: Sequence[Trajectory]) -> float:
@@ -198,7 +200,7 @@ def report(options: argparse.Namespace, folder: Path, live: LiveRun) -> int:
     }
     held_out = compare(learners, parts.test, parts.train, parts.validation)
     models = {name: entry.model for name, entry in held_out.entries.items()}
-    shown = {**models, RFF_PSR: live.told}
+    shown = {**models, RFF_PSR: live.forecasts}
     seen = {name: horizon_errors(model, [live.run], HORIZON) for name, model in shown.items()}
     show(f"Held-out episodes ({_ticks(parts)}):", held_out.errors)
     show(f"A fresh run, followed live ({len(live.run)} ticks):", seen)
@@ -211,7 +213,7 @@ def report(options: argparse.Namespace, folder: Path, live: LiveRun) -> int:
         < 1e-9,
     }
     exact = exact_share([*runs, live.run])
-    if not options.in_gazebos_way:
+    if not options.without_lockstep:
         claims[f"{exact:.2%} of recorded ticks have the torques that acted"] = exact > 0.95
     print()
     for claim, holds in claims.items():

@@ -91,11 +91,11 @@ def judge(
 
 
 def draw(models: Mapping[str, PredictiveModel[Any]], run: Trajectory, path: Path) -> None:
-    """Draw what came, and what each model said at some horizons from one moment."""
+    """Draw the observations and each model's forecasts at some horizons from one tick."""
     from matplotlib.figure import Figure
 
     origin = len(run) // 2
-    rows: dict[str, Any] = {"recorded": run.observations[origin : origin + HORIZON]}
+    rows: dict[str, Any] = {"observed": run.observations[origin : origin + HORIZON]}
     for name, model in models.items():
         first, chunk = next(iter(forecasts(model, run, HORIZON)))
         rows[name] = chunk[origin - first]

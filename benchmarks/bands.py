@@ -1,10 +1,10 @@
-"""How much of what comes prediction bands cover, on recordings that nothing was learned from.
+"""Which share of the observations prediction bands cover, on recordings not trained on.
 
-    python -m benchmarks.bands [--data NAME ...] [--seeds N] [--bands WAY] [--json FILE]
+    python -m benchmarks.bands [--data NAME ...] [--seeds N] [--bands METHOD] [--json FILE]
 
-Bands are made as `rffpsr train` makes them: from errors that learning met on held-out parts, or
-(``--bands folds``) on three folds of training and validation part, each forecast by models that
-were learned from the other two. "Fixed" bands are those of the model file; "adapted" ones learn
+Bands are made as `rffpsr train` makes them: from errors on the parts held out in training, or
+(``--bands folds``) on three folds of training and validation part, each forecast by models
+trained on the other two. "Fixed" bands are those of the model file; "adapted" ones learn
 from each test recording as it goes on.
 """
 
@@ -42,7 +42,7 @@ DATA: Mapping[str, Callable[[int], Split]] = {
 """Simulated data are drawn anew for every seed; of recorded data only the learner's seed varies."""
 
 
-def measure(split: Split, seed: int, way: str) -> dict[str, Any]:
+def measure(split: Split, seed: int, bands: str) -> dict[str, Any]:
     """Return the coverage of the bands of one model, and the processor seconds it all took."""
     began = time.process_time()
     used = [*split.train, *split.validation]
@@ -50,7 +50,7 @@ def measure(split: Split, seed: int, way: str) -> dict[str, Any]:
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
         learned = time.process_time()
-        measure_bands(model, learner, used, silent, way)
+        measure_bands(model, learner, used, silent, bands)
     seconds = {"learning": learned - began, "bands": time.process_time() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:

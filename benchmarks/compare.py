@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not found:
                 continue
             show(task, found)
-            if options.plots and task.free_run is None:
+            if options.plots and task.simulation_after is None:
                 plot(task, found, options.plots / f"{task.name}.png")
     except InputError as fault:
         print(f"error: {fault}", file=sys.stderr)

@@ -19,7 +19,7 @@ from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.recordings.split import split
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.simulation.excitation import ensemble, uniform_hold
+from rffpsr_ros.simulation.excitation import mixed_policy, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import Policy, dataset, open_loop
@@ -92,7 +92,7 @@ def swimmer(seed: int, blind_probability: float = 0.8, noise: float = 0.05) -> S
     def with_probability(probability: float) -> Callable[[np.random.Generator], Policy]:
         def policy(generator: np.random.Generator) -> Policy:
             blind = uniform_hold(generator, low, high, system.period)
-            return ensemble(generator, blind, seek_goal, probability, low, high)
+            return mixed_policy(generator, blind, seek_goal, probability, low, high)
 
         return policy
 
@@ -155,7 +155,7 @@ def jackal() -> Split:
 def cascaded_tanks() -> Split:
     """Return two tanks, one draining into the other, every 4 s: lower level (V) under pump (V).
 
-    One record of 1024 samples to learn from and one for a free run after 5 samples.
+    One record of 1024 samples to learn from and one to simulate after 5 samples.
     """
     rows = np.genfromtxt(
         shared_file("data/cascaded_tanks/dataBenchmark.csv"), delimiter=",", names=True
@@ -172,7 +172,7 @@ def silverbox() -> Split:
 
     Learning on the first three quarters of the multisine part; tests are its last quarter
     ("multisine"), the growing sweep ("arrow") and its beginning ("arrow without extrapolation"),
-    each a free run after 50 samples.
+    each to be simulated after 50 samples.
     """
     record = loadmat(shared_file("data/silverbox/SNLS80mV.mat"))
     whole = Trajectory(

@@ -92,7 +92,7 @@ def _imported_names(tree: ast.Module) -> Iterator[str]:
 
 @cache
 def _code(name: str) -> str:
-    """Return the module's source without comments and docstrings, laid out in one way."""
+    """Return the module's source without comments and docstrings, in one layout."""
     tree = _tree(name)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

@@ -1,4 +1,4 @@
-"""Do importance weights help where the training policy looked? The swimmer, blind test data.
+"""Do importance weights help if the training policy was not blind? The swimmer, blind test data.
 
     python -m benchmarks.non_blind               two-stage regression, some minutes
     python -m benchmarks.non_blind --refined     one model with all terms, refined; longer
@@ -23,7 +23,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
-from rffpsr_ros.simulation.excitation import ensemble, uniform_hold
+from rffpsr_ros.simulation.excitation import mixed_policy, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.system import Policy, dataset
 
@@ -41,7 +41,7 @@ def mixed(probability: float) -> Callable[[np.random.Generator], Policy]:
 
     def policy(generator: np.random.Generator) -> Policy:
         blind = uniform_hold(generator, low, high, SYSTEM.period)
-        return ensemble(generator, blind, seek_goal, probability, low, high)
+        return mixed_policy(generator, blind, seek_goal, probability, low, high)
 
     return policy
 

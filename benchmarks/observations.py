@@ -198,7 +198,7 @@ def _under_feedback(records: Records) -> list[Pair]:
             continue
         best = min(known, key=errors.__getitem__)
         paper = [name for name in errors if name.startswith("RFF-PSR, ")]
-        contestants = [*([min(paper, key=errors.__getitem__)] if paper else []), "RFFPSR()"]
-        for name in contestants:
+        compared = [*([min(paper, key=errors.__getitem__)] if paper else []), "RFFPSR()"]
+        for name in compared:
             pairs += _pair(errors, f"{test}, {name} and {best}", name, best)
     return pairs

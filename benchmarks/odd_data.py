@@ -1,4 +1,4 @@
-"""Recordings as users really bring them: `RFFPSR()` beside the plain methods on each kind.
+"""Recordings as users bring them: `RFFPSR()` beside the plain methods on each kind.
 
     python -m benchmarks.odd_data                              all kinds, all methods
     python -m benchmarks.odd_data --cases odometry spikes --methods 'RFFPSR()' 'linear ARX'
@@ -34,10 +34,10 @@ from rffpsr_ros.simulation.system import Policy, System, dataset, open_loop
 COMPARED = ("RFFPSR()", "linear ARX", "N4SID", "last observation")
 
 TESTS = 10
-"""Recordings that are judged by."""
+"""Test recordings."""
 
 Change = Callable[[Array, np.random.Generator], Array]
-"""What befalls the observations (T, d_o) of a recording."""
+"""What is done to the observations (T, d_o) of a recording."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Case:
     hold
         Seconds for which an action is held.
     change
-        What befalls all recordings; with ``spares_tests`` those learned from alone.
+        What is done to all recordings; with ``spares_tests`` those learned from alone.
     test_ticks
         The length of the recordings to judge by; None: that of those to learn from.
     without
@@ -159,7 +159,7 @@ CASES: Mapping[str, Case] = {
 
 
 class Outcome(NamedTuple):
-    """What came of a method on a case."""
+    """The result of a method on a case."""
 
     error: float
     """Relative to the training variance; NaN where it refused."""

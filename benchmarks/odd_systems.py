@@ -65,9 +65,9 @@ class Joints:
 
 @dataclass(frozen=True)
 class Cart:
-    """A cart with a slow motor, told its speed and turning rate; position and heading are seen.
+    """A cart with a slow motor; actions: speed and turning rate, observed: position and heading.
 
-    Positions are integrals: they leave any range that a recording has shown. The state is
+    Positions are integrals: they leave any range seen in training. The state is
     (x, y, heading, speed, turning rate), and (x, y, cos heading, sin heading) is observed.
     """
 

@@ -35,12 +35,12 @@ _EXPERIMENTS: Mapping[str, str] = {
     "swimmer": "python -m benchmarks.paper.swimmer",
 }
 _PLOTTED = 8
-"""Curves of a plot, the best ones: more could not be told apart."""
+"""Curves of a plot, the best ones: nobody could tell more apart."""
 
 _INTRODUCTION = """# Results
 
 Every method on every data set, measured by one program with one rule, and the experiments of the
-paper (Hefny, Downey and Gordon, AAAI 2018) with what became of its observations. This page is
+paper (Hefny, Downey and Gordon, AAAI 2018) with a check of its five observations. This page is
 written by `python -m benchmarks.page` from the files in `benchmarks/results`.
 
 How to read it:
@@ -109,14 +109,14 @@ def _section(
     if not done:
         return
     yield f"### {task.name}{', the paper' if name.startswith('paper') else ''}"
-    told = f" Measured by `{command}`." if command else ""
-    yield f"Data: {task.title}. Figures: {task.unit}.{told}"
+    measured_by = f" Measured by `{command}`." if command else ""
+    yield f"Data: {task.title}. Figures: {task.unit}.{measured_by}"
     for test, table in task_tables(task, done):
         yield f"{test}:\n\n{table}" if test else table
     for record in records:
         if record.refused:
             yield f"{record.method} cannot do it: {record.refused}."
-    if plots is not None and task.free_run is None:
+    if plots is not None and task.simulation_after is None:
         tests = [test for test in done[0].runs[0].scores if not test.endswith(", clipped")]
         compare.plot(task, _to_plot(done), plots / f"results_{name}.png", tests)
         yield f"![error over the horizon, {name}](images/results_{name}.png)"
@@ -171,7 +171,7 @@ def _bands(folder: Path) -> Iterator[str]:
     kept = json.loads(path.read_text(encoding="utf-8"))
     rows = "\n".join(bands.row(name, runs) for name, runs in kept.items())
     yield (
-        "## Prediction bands\n\nShare (%) of what came that 90 % bands cover, mean over horizons:"
+        "## Prediction bands\n\nShare (%) of observations within 90 % bands, mean over horizons:"
         " median over seeds (least to most). `python -m benchmarks.bands --json"
         " benchmarks/results/bands.json`."
     )

@@ -5,8 +5,8 @@
 
 Both methods forecast from every origin of the test. Squared errors, meaned over horizons, summed
 over observations, are cut into blocks of consecutive origins, which resemble each other less than
-single ones do; blocks are drawn with replacement, the same for both methods. Told are the ratio of
-the mean errors, and between what it lies in 95 % of the draws.
+single ones do; blocks are drawn with replacement, the same for both methods. Printed are the
+ratio of the mean errors and the interval that holds 95 % of its draws.
 """
 
 from __future__ import annotations
@@ -83,7 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    recorded = {name: task for name, task in TASKS.items() if not task.draws and not task.free_run}
+    recorded = {
+        name: task
+        for name, task in TASKS.items()
+        if not task.draws and task.simulation_after is None
+    }
     parser.add_argument("--data", nargs="+", metavar="NAME", help=", ".join(recorded))
     parser.add_argument("--methods", nargs=2, required=True, metavar="NAME", help="first, second")
     parser.add_argument("--seed", type=int, default=0, help="of the methods and the draws")

@@ -131,17 +131,26 @@ def reference(name: str, results: Mapping[str, Any]) -> tuple[float, str] | None
 
 def table(results: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """Return the rows as Markdown."""
-    heading = ["what", "CPU s", "times", "reference", "peak MB", "told MB", "took MB", "authors"]
+    heading = [
+        "what",
+        "CPU s",
+        "times",
+        "reference",
+        "peak MB",
+        "predicted MB",
+        "taken MB",
+        "authors",
+    ]
     heading += ["of before"] if before else []
     lines = []
     for name in ROWS:
         if name not in results:
             continue
         figures, compared = results[name], reference(name, results)
-        told = number(figures["told"]) if "told" in figures else ""
+        predicted = number(figures["predicted"]) if "predicted" in figures else ""
         line = [name, number(figures["seconds"])]
         line += [number(figures["seconds"] / compared[0]), compared[1]] if compared else ["", ""]
-        line += [number(figures["peak"]), told, number(figures["peak"] - figures["before"])]
+        line += [number(figures["peak"]), predicted, number(figures["peak"] - figures["before"])]
         line.append(OCTAVE.get(name, ""))
         if before:
             known = before.get(name)

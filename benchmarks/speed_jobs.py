@@ -150,7 +150,7 @@ def stream(row: Row) -> Callable[[], Figures]:
             "reading": read - began - decoding,
             "learning": time.process_time() - read,
             "ticks": float(sum(map(len, trajectories))),
-            "told": learner.memory(trajectories) / MEGABYTE,
+            "predicted": learner.memory(trajectories) / MEGABYTE,
             "limit": LIMIT / MEGABYTE,
             "seconds": time.process_time() - began - decoding,
         }
@@ -197,8 +197,8 @@ def authors(row: Row) -> Callable[[], Figures]:
     def job() -> Figures:
         worst = np.max([learned(learner) for learner in learners], axis=0)
         names = "seconds", "validation", "test"
-        told = learners[0].memory(split.train) / MEGABYTE
-        return {**dict(zip(names, worst.tolist(), strict=True)), "told": told}
+        predicted = learners[0].memory(split.train) / MEGABYTE
+        return {**dict(zip(names, worst.tolist(), strict=True)), "predicted": predicted}
 
     return job
 

@@ -101,8 +101,8 @@ def size(runs: Sequence[Trajectory], client: Any) -> Size:
     for batch, most in SHAPES:
         drawing = Drawing(batch, most, HORIZON, stride, age)
         single = drawing._replace(batch=batch * most, most=1)
-        ways = (here, single), (here, drawing), (there, drawing)
-        times = [[seconds(*way) for way in ways] for _ in range(STEPS)]
+        setups = (here, single), (here, drawing), (there, drawing)
+        times = [[seconds(*setup) for setup in setups] for _ in range(STEPS)]
         drawn = draw_minibatches(material.segments, drawing, generator)
         sent = sum(len(pack(minibatch)) for minibatch in drawn)
         returned = sum(len(pack(slope(parameters, material, minibatch))) for minibatch in drawn)

@@ -1,7 +1,7 @@
-"""What a tick, a forecast and a gradient cost, each beside what it cannot do without.
+"""What a tick, a forecast and a gradient cost, each beside its floor.
 
-python -m benchmarks.speed_step            both sizes; a minute
-python -m benchmarks.speed_step --json speed.json
+    python -m benchmarks.speed_step            both sizes; a minute
+    python -m benchmarks.speed_step --json speed.json
 
 Times are those of the fastest tenth of many runs on one core, in microseconds of processor time.
 The floors are measured in the same run: a call of the contract that does next to nothing (the
@@ -125,20 +125,20 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
         "plans": (HORIZON * product_time(PLANS, inner, columns), "products"),
     }
     costs = {}
-    for name, served in (
+    for name, model_run in (
         ("numpy", model.inference_model(compiled=False)),
         ("compiled", model.inference_model()),
     ):
-        if name == "compiled" and not served.compiled:
+        if name == "compiled" and not model_run.compiled:
             continue
-        state = served.initial_state()
+        state = model_run.initial_state()
         for before in range(20):
-            state = served.update(state, run.actions[before], run.observations[before])
+            state = model_run.update(state, run.actions[before], run.observations[before])
         acts: dict[str, Callable[[], object]] = {
-            "update": lambda m=served, s=state: m.update(s, next(turns), seen),  # type: ignore[misc]
-            "forecast": lambda m=served, s=state: m.predict(s, plan),  # type: ignore[misc]
-            "forecast, command held": lambda m=served, s=state: m.predict(s, held),  # type: ignore[misc]
-            "plans": lambda m=served, s=state: m.predict(s, plans),  # type: ignore[misc]
+            "update": lambda m=model_run, s=state: m.update(s, next(turns), seen),  # type: ignore[misc]
+            "forecast": lambda m=model_run, s=state: m.predict(s, plan),  # type: ignore[misc]
+            "forecast, command held": lambda m=model_run, s=state: m.predict(s, held),  # type: ignore[misc]
+            "plans": lambda m=model_run, s=state: m.predict(s, plans),  # type: ignore[misc]
         }
         for what, act in acts.items():
             costs[f"{what}, {name}"] = Cost(least_time(act), *floors[what])
@@ -184,9 +184,9 @@ def epoch_costs(model: RFFPSRModel, runs: list[Trajectory]) -> dict[str, Cost]:
 
 
 def _unwatched(model: RFFPSRModel) -> RFFPSRModel:
-    """Return the model without guards: learned so briefly it would rebuild all the time."""
-    guards = model.parts.monitor._replace(shortest=0.0, longest=np.inf, nis=np.inf)
-    return RFFPSRModel(model.signature, model.record, model.parts._replace(monitor=guards))
+    """Return the model without its filter monitor: trained so briefly, it would reset often."""
+    monitor = model.parts.monitor._replace(shortest=0.0, longest=np.inf, nis=np.inf)
+    return RFFPSRModel(model.signature, model.record, model.parts._replace(monitor=monitor))
 
 
 def costs() -> dict[str, Cost]:

@@ -25,8 +25,8 @@ def task_tables(task: Task, records: Sequence[Record]) -> Iterator[tuple[str, st
     if not done:
         return
     tests = list(done[0].runs[0].scores)
-    if task.free_run is not None:
-        yield "", _free_run_table(done, tests)
+    if task.simulation_after is not None:
+        yield "", _simulation_table(done, tests)
         return
     for test in tests:
         yield test if len(tests) > 1 else "", _horizon_table(done, test)
@@ -69,7 +69,7 @@ def _horizon_table(records: Sequence[Record], test: str) -> str:
     return markdown(heading, rows)
 
 
-def _free_run_table(records: Sequence[Record], tests: Sequence[str]) -> str:
+def _simulation_table(records: Sequence[Record], tests: Sequence[str]) -> str:
     rows = [
         [record.method, *(spread(scores(record, test)[:, 0]) for test in tests), *_costs(record)]
         for record in records

@@ -21,7 +21,7 @@ from rffpsr_ros.models.forecasts import Range
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 Scores = dict[str, list[float]]
-"""Errors by test: mean squared ones by horizon, or one root mean square of a free run."""
+"""Errors by test: mean squared ones by horizon, or one root mean square of a simulation."""
 
 
 class Material(NamedTuple):
@@ -54,8 +54,8 @@ class Task:
         Score forecasts as they are (False), limited to the training range (True), or both.
     target
         The columns of the observations that count; all if there are none.
-    free_run
-        Instead of horizons: the error of one forecast to the end after so many ticks.
+    simulation_after
+        Instead of horizons: the error of one simulation to the end after so many ticks.
     unit
         What the scores are measured in.
     """
@@ -69,13 +69,13 @@ class Task:
     start: int = 20
     clips: tuple[bool, ...] = (False,)
     target: tuple[int, ...] = ()
-    free_run: int | None = None
+    simulation_after: int | None = None
     unit: str = "mean squared error"
 
     def protocol(self) -> dict[str, Any]:
         """Return what a score depends on beside data and model, in JSON types."""
-        if self.free_run is not None:
-            return {"free run after": self.free_run}
+        if self.simulation_after is not None:
+            return {"free run after": self.simulation_after}  # as it stands in the keys of records
         return {
             "horizon": self.horizon,
             "start": self.start,
@@ -87,9 +87,9 @@ class Task:
         """Return a model's errors on every test."""
         scores: Scores = {}
         for test, runs in material.tests.items():
-            if self.free_run is not None:
+            if self.simulation_after is not None:
                 (run,) = runs
-                scores[test] = simulation_rmse(model, run, self.free_run).tolist()
+                scores[test] = simulation_rmse(model, run, self.simulation_after).tolist()
                 continue
             for clip in self.clips:
                 limits = observation_range(material.train) if clip else None
@@ -175,17 +175,17 @@ _ALL = (
     ),
     Task(
         "silverbox",
-        "Silverbox, free run after 50 samples: first 75 % of the multisine part training (65062"
+        "Silverbox, simulated after 50 samples: first 75 % of the multisine part training (65062"
         " samples), tests its last quarter, the arrow (40475) and its first 32000 samples",
         lambda draw: each_alone(datasets.silverbox()),
-        free_run=50,
+        simulation_after=50,
         unit="root mean square, mV",
     ),
     Task(
         "tanks",
-        "cascaded tanks, 1024 samples each for training and test: free run after 5 samples",
+        "cascaded tanks, 1024 samples each for training and test: simulated after 5 samples",
         recorded(datasets.cascaded_tanks),
-        free_run=5,
+        simulation_after=5,
         unit="root mean square, V",
     ),
 )

@@ -7,7 +7,7 @@ Actions: forecasts of a controlled system with and without knowing its actions. 
 consistent: error against the number of recordings, of the non-linear synthetic system and of a
 linear one whose exact filter is known. Partially observable: a slow hidden state that shows through
 noise only. Scalable: processor time and memory against the number of windows. Continuous: what a
-model of symbols says to numbers. Local minima: refinement from random initial weights.
+model of symbols does with numbers. Local minima: refinement from random initial weights.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def actions(sizes: Sizes) -> Table:
     rows.append(["last observation", number(error(LastObservation(), split)), ""])
     return Table(
         "Actions. Synthetic system, 10 recordings: mean squared error over h1..h10 of models that"
-        " know the actions, and of the same models shown unrelated ones",
+        " know the actions, and of the same models given unrelated ones",
         ["method", "with actions", "without"],
         rows,
     )
@@ -146,14 +146,14 @@ def hidden_state(sizes: Sizes) -> Table:
     runs = [simulate_linear(system, 200, seed) for seed in range(max(sizes.recordings) + 25)]
     validation, test, pool = runs[:5], runs[5:25], runs[25:]
     floor = _exact_error(system, test)
-    contestants: dict[str, Learner] = {
+    compared: dict[str, Learner] = {
         "linear ARX, past 2": LinearARX(past=2),
         "linear ARX, past 20": LinearARX(),
         "N4SID": N4SID(),
         "RFFPSR()": RFFPSR(iterations=sizes.iterations),
     }
     rows = []
-    for name, learner in contestants.items():
+    for name, learner in compared.items():
         errors = [error(learner, Split(pool[:n], validation, test)) for n in sizes.recordings]
         rows.append([name, *(f"{100 * (one / floor - 1):.1f} %" for one in errors)])
     return Table(
@@ -229,16 +229,16 @@ def _costs(learner: Learner, split: Split) -> tuple[str, str]:
 
 
 def continuous(sizes: Sizes) -> Table:
-    """What a model of symbols says to numbers."""
+    """What a model of symbols does with numbers."""
     try:
         IOHMM().fit(fresh_synthetic(2003, 1).train)
-        says = "learned"
+        outcome = "learned"
     except InputError as refusal:
-        says = f"refused: {refusal}"
+        outcome = f"refused: {refusal}"
     return Table(
         "Continuous. The spectral PSR of symbols on the synthetic system's recordings",
         ["method", "outcome"],
-        [["IO-HMM", says]],
+        [["IO-HMM", outcome]],
     )
 
 

@@ -5,7 +5,7 @@
 
 TORCS frames of 64 x 64 grey pixels become 200 principal components, which are observed and
 forecast; steering is the action. Steering is a sine of random phase, as in the paper, and in a
-second set random. ``--images`` draws a contact sheet, frames forecast beside those that came, and
+second set random. ``--images`` draws a contact sheet, frames forecast beside those recorded, and
 error over the horizon.
 """
 
@@ -69,20 +69,20 @@ SIZES = (
 PICTURES = {
     "windshield_frames.png": "Frames of the first test trajectory, from start to end, row by row"
     " (TORCS' art: Free Art License)",
-    "windshield_forecast.png": "One second ahead from the middle of that trajectory: what came,"
-    " what 200 components keep of it, and what RFF-PSR had forecast, 1 to 10 ticks ahead",
+    "windshield_forecast.png": "One second ahead from the middle of that trajectory: what was"
+    " observed, what 200 components keep of it, and what RFF-PSR forecast, 1 to 10 ticks ahead",
 }
 """What ``--images`` draws beside the errors, of steering by a sine."""
 
 
 def load(kind: str, draw: int) -> Material:
-    """Return the projected trajectories of a way of steering."""
+    """Return the projected trajectories of a steering policy."""
     del draw  # recorded once
     return projected(images(kind))[1]
 
 
 def task(name: str, kind: str, how: str) -> Task:
-    """Return the task of a way of steering."""
+    """Return the task of a steering policy."""
     return Task(
         name,
         f"TORCS windshield view, 10 Hz, 200 principal components of 64 x 64 grey pixels (0 to 1),"
@@ -107,7 +107,7 @@ def contact_sheet(trajectory: Trajectory, path: Path) -> None:
 def forecast_frames(
     model: PredictiveModel[Any], images: Trajectory, projection: Any, tick: int, path: Path
 ) -> None:
-    """Draw what came after ``tick``, its components, and what the model had forecast."""
+    """Draw the frames after ``tick``, their components, and the model's forecast."""
     run = projection.trajectory(images)
     state = model.initial_state()
     for action, observation in zip(run.actions[:tick], run.observations[:tick], strict=True):
@@ -119,7 +119,7 @@ def forecast_frames(
         projection.expand(run.observations[ahead]),
         projection.expand(forecast),
     ]
-    _draw(rows, 10, path, ("came", "its components", "forecast"))
+    _draw(rows, 10, path, ("observed", "components", "forecast"))
 
 
 def _draw(rows: Sequence[Array], columns: int, path: Path, names: Sequence[str] = ()) -> None:

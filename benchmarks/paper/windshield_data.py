@@ -91,7 +91,7 @@ def frames(kind: str, number: int) -> NDArray[Any]:
 
 
 def images(kind: str) -> list[Trajectory]:
-    """Return all trajectories of 64 x 64 images, grey from 0 to 1, steered in one way."""
+    """Return all trajectories of 64 x 64 images, grey from 0 to 1, under one steering policy."""
     found = []
     for number in range(TRAIN + VALIDATION + TEST):
         ticks = frames(kind, number)

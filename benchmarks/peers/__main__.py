@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
     options = parser.parse_args(arguments)
     for task in (TASKS[name] for name in options.data):
-        chosen = [p for p in peers(task.free_run is not None) if p.name in options.methods]
+        chosen = [p for p in peers(task.simulation_after is not None) if p.name in options.methods]
         for _ in measured(chosen, [task], options.runs, options.folder):
             pass
     return 0

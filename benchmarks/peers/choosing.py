@@ -15,7 +15,7 @@ from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SEEN = 20
-"""Ticks that a model has seen before it is judged."""
+"""Ticks that a model filters before it is scored."""
 
 LITTLE, FOLDS = 10_000, 4
 """Up to so many ticks, choices without validation trajectories are judged on so many folds."""
@@ -30,7 +30,7 @@ class BestOf:
     Parameters
     ----------
     tries
-        Learners to choose from.
+        Candidates to choose from.
     finish
         Makes the learner of the final model from the index of the best try, and what it learns
         from: the training trajectories, or with ``everything`` those of validation as well.

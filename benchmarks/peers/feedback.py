@@ -128,7 +128,7 @@ class FeedbackModel(PredictiveModel[WindowState]):
 
 
 def windows(runs: Iterable[Run], past: int) -> tuple[Array, Array, Array]:
-    """Return all observations (N, past, d_o), actions (N, past + 1, d_a) and what came (N, d_o).
+    """Return all observations (N, past, d_o), actions (N, past + 1, d_a) and targets (N, d_o).
 
     Ticks with missing values are left out.
     """
@@ -138,11 +138,11 @@ def windows(runs: Iterable[Run], past: int) -> tuple[Array, Array, Array]:
             continue
         seen = sliding_window_view(observations[:-1], past, axis=0).swapaxes(1, 2)
         acted = sliding_window_view(actions, past + 1, axis=0).swapaxes(1, 2)
-        came = observations[past:]
-        complete = np.isfinite(seen).all(axis=(1, 2)) & np.isfinite(came).all(axis=1)
-        parts.append((seen[complete], acted[complete], came[complete]))
-    seen, acted, came = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return seen, acted, came
+        targets = observations[past:]
+        complete = np.isfinite(seen).all(axis=(1, 2)) & np.isfinite(targets).all(axis=1)
+        parts.append((seen[complete], acted[complete], targets[complete]))
+    seen, acted, targets = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return seen, acted, targets
 
 
 def _append(window: Array, newest: Array) -> Array:

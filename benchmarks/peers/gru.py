@@ -27,7 +27,7 @@ class GRUState(NamedTuple):
     hidden: Array
     """(units,)"""
     last: Array
-    """(d_o,) the newest observation; the mean first one before anything was seen."""
+    """(d_o,) the newest observation; the mean first one before any."""
     change: Array
     """(d_o,) from the observation before, in units of `GRUModel.step`."""
 

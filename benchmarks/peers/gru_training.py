@@ -86,7 +86,7 @@ class GRU:
 
 
 class Network:
-    """The tensors that are learned, and the two ways through them."""
+    """The tensors that are learned, filtering and rolling out with them."""
 
     def __init__(self, units: int, d_a: int, step: Array, increments: bool) -> None:
         d_o = len(step)

@@ -1,7 +1,7 @@
-"""The peers as methods of `benchmarks.compare`: six tries each, chosen on validation.
+"""The peers as methods of `benchmarks.compare`: six candidates each, the best on validation kept.
 
-A task is either forecasts over 10 horizons or a free run; a method learns and chooses for the one
-that it will be judged by.
+A task is either forecasts over 10 horizons or a simulation (free run); a method learns and chooses
+for the one by which it will be scored.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ GRU_TRIES: tuple[Mapping[str, Any], ...] = (
 """For each of the two sizes."""
 
 SEARCH, TRAINING = 150, 900
-"""Iterations of a try and of the network that is kept."""
+"""Iterations of a candidate and of the network that is kept."""
 
 SIMULATED = 100
-"""Steps rolled out in training where a free run is asked for."""
+"""Steps rolled out in training for a simulation."""
 
 
 def narx(free_run: bool) -> BestOf:
@@ -88,7 +88,7 @@ def gru(units: int, free_run: bool, seed: int) -> BestOf:
 
 
 def peers(free_run: bool) -> list[Method]:
-    """Return all peers, for forecasts by horizon or for a free run."""
+    """Return all peers, for forecasts by horizon or for a simulation."""
 
     def source(package: str) -> str:
         return f"{package} {version(package).split('+')[0]}, harness {HARNESS}"

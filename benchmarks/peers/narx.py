@@ -115,7 +115,7 @@ class PolynomialNARX:
         """Return the model of ``train``; ``validation`` is not looked at."""
         signature = training_signature(train, validation)
         scalings = Scalings.of(train)
-        seen, acted, came = windows(
+        seen, acted, targets = windows(
             standardise(train, scalings.observation, scalings.action), self.past
         )
         columns = window_columns(seen, acted)
@@ -124,12 +124,13 @@ class PolynomialNARX:
         )
         every = math.ceil(columns.shape[0] * len(combinations) / LARGEST)
         chosen = [
-            _terms(columns[::every], target[::every], self.degree, self.terms) for target in came.T
+            _terms(columns[::every], target[::every], self.degree, self.terms)
+            for target in targets.T
         ]
         factors = [combinations[terms] for terms in chosen]
         weights = [
             _least_squares(np.prod(columns[:, part], axis=-1), target)
-            for part, target in zip(factors, came.T, strict=True)
+            for part, target in zip(factors, targets.T, strict=True)
         ]
         record = TrainingRecord(
             options=dict(vars(self)), notes=tuple(f"{len(w)} terms" for w in weights)

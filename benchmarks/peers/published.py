@@ -1,4 +1,4 @@
-"""Published free-run errors as records, to stand beside what was measured here.
+"""Published simulation errors as records, to stand beside what was measured here.
 
     python -m benchmarks.peers.published      writes them into benchmarks/results
 

@@ -105,7 +105,7 @@ def linear_feedback(gains: Array, target: Array) -> Policy:
     return lambda time, observation: np.asarray(gains @ (observation - target))
 
 
-def ensemble(
+def mixed_policy(
     generator: np.random.Generator,
     blind: Iterator[Array],
     feedback: Policy,

@@ -194,7 +194,7 @@ def test_results_of_peers_stand_beside_the_others() -> None:
             assert run.training_seconds is not None
             assert run.training_seconds > 0
             for scores in run.scores.values():
-                assert len(scores) == (1 if TASKS[task].free_run else TASKS[task].horizon)
+                assert len(scores) == (1 if TASKS[task].simulation_after else TASKS[task].horizon)
                 assert np.isfinite(scores).all()
 
 

@@ -9,7 +9,7 @@ from rffpsr_ros.exploration.check import check_exploration
 from rffpsr_ros.exploration.findings import Finding, as_json, findings, warnings
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
-from rffpsr_ros.simulation.excitation import ensemble, excitation
+from rffpsr_ros.simulation.excitation import excitation, mixed_policy
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import Policy, System, dataset, open_loop
@@ -103,7 +103,7 @@ def test_the_swimmer_that_seeks_its_goal_half_the_time_is_a_policy_that_looks() 
 
     def policy(generator: np.random.Generator) -> Policy:
         blind: Iterator[Array] = excitation("uniform", generator, low, high, SWIMMER.period)
-        return ensemble(generator, blind, seek_goal, 0.5, low, high)
+        return mixed_policy(generator, blind, seek_goal, 0.5, low, high)
 
     assert set(warned(dataset(SWIMMER, policy, 24, 100, seed=3, noise=0.05))) == {"policy"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.simulation.excitation import EXCITATIONS, ensemble, excitation, multisine
+from rffpsr_ros.simulation.excitation import EXCITATIONS, excitation, mixed_policy, multisine
 
 LOW, HIGH = np.array([-0.5, 1.0]), np.array([0.5, 4.0])
 PERIOD = 0.05
@@ -67,7 +67,7 @@ def test_a_sine_has_its_frequency() -> None:
 @pytest.mark.parametrize("probability", [0.0, 0.2, 0.8, 1.0])
 def test_a_mixture_is_blind_as_often_as_asked(probability: float) -> None:
     blind = itertools.repeat(np.array([0.1]))
-    policy = ensemble(
+    policy = mixed_policy(
         np.random.default_rng(0),
         blind,
         lambda time, observation: 10 * observation,
@@ -92,4 +92,4 @@ def test_mistakes_are_said() -> None:
     with pytest.raises(InputError, match="half the tick rate"):
         next(multisine(generator, LOW, HIGH, PERIOD, highest_frequency=11.0))
     with pytest.raises(InputError, match=r"probability is 1\.5"):
-        ensemble(generator, iter(()), lambda time, seen: seen, 1.5, LOW, HIGH)
+        mixed_policy(generator, iter(()), lambda time, seen: seen, 1.5, LOW, HIGH)

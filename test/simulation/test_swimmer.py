@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.simulation.excitation import ensemble, uniform_hold
+from rffpsr_ros.simulation.excitation import mixed_policy, uniform_hold
 from rffpsr_ros.simulation.swimmer import Swimmer, nose, seek_goal
 from rffpsr_ros.simulation.system import Policy, dataset
 
@@ -145,7 +145,7 @@ def test_a_data_set_mixes_blind_and_seeking_actions() -> None:
 
     def policy(generator: np.random.Generator) -> Policy:
         blind = uniform_hold(generator, low, high, swimmer.period)
-        return ensemble(generator, blind, seek_goal, 0.2, low, high)
+        return mixed_policy(generator, blind, seek_goal, 0.2, low, high)
 
     runs = dataset(swimmer, policy, count=3, ticks=50, seed=0, noise=0.05)
     at_limit = np.mean([np.abs(run.actions) == 2.0 for run in runs])

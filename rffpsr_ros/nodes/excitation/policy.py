@@ -10,7 +10,7 @@ import numpy as np
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.simulation.excitation import ensemble, excitation, linear_feedback
+from rffpsr_ros.simulation.excitation import excitation, linear_feedback, mixed_policy
 from rffpsr_ros.simulation.swimmer import seek_goal
 from rffpsr_ros.simulation.system import Policy, open_loop
 
@@ -78,7 +78,7 @@ def make_play(
         )
     feedback = _feedback(settings, len(low), observation_names)
     probability = settings("blind_probability")
-    return Play(ensemble(generator, signal, feedback, probability, low, high), None)
+    return Play(mixed_policy(generator, signal, feedback, probability, low, high), None)
 
 
 class _Announced:
