@@ -36,7 +36,7 @@ from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.nodes.demo.observer import Observer
 from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
 from rffpsr_ros.nodes.shared.package_files import package_folder

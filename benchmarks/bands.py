@@ -50,7 +50,7 @@ def measure(split: Split, seed: int, bands: str) -> dict[str, Any]:
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
         learned = time.process_time()
-        measure_bands(model, learner, used, silent, bands)
+        model = measure_bands(model, learner, used, silent, bands)
     seconds = {"learning": learned - began, "bands": time.process_time() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:

@@ -111,9 +111,8 @@ def train(rate: float, path: Path, kind: str = "rff_psr") -> None:
     configuration = channels(rate)
     observed, acted = ([f"{kind}.{kind}.{joint}" for joint in JOINTS] for kind in KINDS)
     runs = [Trajectory(*drive(rate, 400, seed), 1.0 / rate, observed, acted) for seed in range(5)]
-    model = learner.fit(runs[:4], runs[4:])
-    model.signature = replace(Signature.of(runs[0]), channels=configuration.to_mapping())
-    model.save(path)
+    signature = replace(Signature.of(runs[0]), channels=configuration.to_mapping())
+    learner.fit(runs[:4], runs[4:]).replaced(signature=signature).save(path)
 
 
 class Driver:

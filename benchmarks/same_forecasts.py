@@ -26,7 +26,7 @@ from rffpsr_ros.cli.main import main as rffpsr
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
-from rffpsr_ros.models.compressed.model import Compressed
+from rffpsr_ros.models.compressed.learner import Compressed
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM

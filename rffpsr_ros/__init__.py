@@ -8,7 +8,7 @@ __all__ = ["RFFPSR", "InputError", "Trajectory", "__version__", "load_model", "r
 
 if TYPE_CHECKING:
     from rffpsr_ros.errors import InputError
-    from rffpsr_ros.models.storage import load_model
+    from rffpsr_ros.models.loading import load_model
     from rffpsr_ros.recipe.learner import RFFPSR
     from rffpsr_ros.recordings.bags.reader import read_bags
     from rffpsr_ros.recordings.trajectory import Trajectory
@@ -17,7 +17,7 @@ _HOMES = {
     "InputError": "rffpsr_ros.errors",
     "RFFPSR": "rffpsr_ros.recipe.learner",
     "Trajectory": "rffpsr_ros.recordings.trajectory",
-    "load_model": "rffpsr_ros.models.storage",
+    "load_model": "rffpsr_ros.models.loading",
     "read_bags": "rffpsr_ros.recordings.bags.reader",
 }
 

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from benchmarks.tasks import Material
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.compressed.model import Projection, component_names, fit_projection
+from rffpsr_ros.models.compressed.learner import fit_projection
+from rffpsr_ros.models.compressed.model import Projection, component_names
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import sine, uniform_hold
 

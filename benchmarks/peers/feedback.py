@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.data.scaling import Run, Scaling, fit_scaling
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -48,33 +48,29 @@ class Scalings(NamedTuple):
             fit_scaling([t.actions for t in trajectories]),
         )
 
-    def to_arrays(self) -> dict[str, Array]:
-        """Return both as arrays for a model file."""
-        return {
-            "observation_scaling": np.stack(self.observation),
-            "action_scaling": np.stack(self.action),
-        }
 
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Array]) -> Scalings:
-        """Rebuild what `to_arrays` returned."""
-        return cls(Scaling(*arrays["observation_scaling"]), Scaling(*arrays["action_scaling"]))
+class FeedbackParts(Protocol):
+    """What the parts of such a model have in common."""
+
+    @property
+    def past(self) -> int:
+        """Return the ticks of the window."""
+        ...
+
+    @property
+    def scalings(self) -> Scalings:
+        """Return the scalings of the columns."""
+        ...
 
 
 class FeedbackModel(PredictiveModel[WindowState]):
     """What all models of a window share; a subclass says what comes next."""
 
-    def __init__(
-        self, signature: Signature, record: TrainingRecord, past: int, scalings: Scalings
-    ) -> None:
-        """Take the ticks of the window and the scalings of the columns."""
-        self.signature = signature
-        self.record = record
-        self.past = past
-        self.scalings = scalings
-        low, high = scalings.observation.limits(MARGIN)
-        self._low = scalings.observation.apply(low)
-        self._high = scalings.observation.apply(high)
+    parts: FeedbackParts
+
+    def _prepare(self) -> None:
+        scaling = self.parts.scalings.observation
+        self._low, self._high = (scaling.apply(limit) for limit in scaling.limits(MARGIN))
 
     @abstractmethod
     def _next(self, observations: Array, actions: Array) -> Array:
@@ -87,15 +83,15 @@ class FeedbackModel(PredictiveModel[WindowState]):
     def initial_state(self) -> WindowState:
         """Return the state in which nothing was seen: means of training."""
         return WindowState(
-            np.zeros((self.past, len(self.scalings.observation.mean))),
-            np.zeros((self.past, len(self.scalings.action.mean))),
+            np.zeros((self.parts.past, len(self.parts.scalings.observation.mean))),
+            np.zeros((self.parts.past, len(self.parts.scalings.action.mean))),
             np.zeros((), dtype=np.int64),
         )
 
     def update(self, state: WindowState, action: Array, observation: Array) -> WindowState:
         """Return the window with the new tick; the first one stands for all ticks before it."""
-        act = self.scalings.action.apply(action)
-        seen = self.scalings.observation.apply(observation)
+        act = self.parts.scalings.action.apply(action)
+        seen = self.parts.scalings.observation.apply(observation)
         if np.isnan(seen).any():
             seen = np.where(np.isnan(seen), self._ahead(state, act), seen)
         begins = (state.ticks == 0)[..., None, None]
@@ -107,7 +103,7 @@ class FeedbackModel(PredictiveModel[WindowState]):
 
     def predict(self, state: WindowState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        planned = self.scalings.action.apply(actions)
+        planned = self.parts.scalings.action.apply(actions)
         forecast = []
         for step in range(actions.shape[-2]):
             action = planned[..., step, :]
@@ -117,7 +113,7 @@ class FeedbackModel(PredictiveModel[WindowState]):
                 _append(state.actions, action),
                 state.ticks,
             )
-        return self.scalings.observation.invert(np.stack(forecast, axis=-2))
+        return self.parts.scalings.observation.invert(np.stack(forecast, axis=-2))
 
     def _ahead(self, state: WindowState, action: Array) -> Array:
         batch = np.broadcast_shapes(state.actions.shape[:-2], action.shape[:-1])

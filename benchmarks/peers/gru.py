@@ -7,14 +7,13 @@ observation, so the forecast at horizon h depends on the first h actions only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from benchmarks.peers.feedback import MARGIN
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 
 LARGEST_CHANGE = 10.0
@@ -29,128 +28,92 @@ class GRUState(NamedTuple):
     last: Array
     """(d_o,) the newest observation; the mean first one before any."""
     change: Array
-    """(d_o,) from the observation before, in units of `GRUModel.step`."""
+    """(d_o,) from the observation before, in units of `GRUParts.step`."""
+
+
+class GRUWeights(NamedTuple):
+    """Of the gates reset, update, new, in this order, and of the readout; u units."""
+
+    input: Array
+    """(3 u, 2 d_o + d_a)"""
+    hidden: Array
+    """(3 u, u)"""
+    input_bias: Array
+    hidden_bias: Array
+    readout: Array
+    """(d_o, u + 2 d_o + d_a)"""
+    readout_bias: Array
+    start: Array
+    """(u,)"""
+
+
+class GRUParts(NamedTuple):
+    """What a trained network consists of, in standard units."""
+
+    weights: GRUWeights
+    increments: bool
+    """Whether the readout is a change, in units of ``step``, not the observation itself."""
+    step: Array
+    """(d_o,) root mean square of the observations' changes from tick to tick."""
+    first: Array
+    """(d_o,) the mean first observation."""
+    observation_scaling: Scaling
+    action_scaling: Scaling
 
 
 class GRUModel(PredictiveModel[GRUState]):
-    """A trained network.
-
-    Attributes
-    ----------
-    weights
-        By name: ``input`` (3 u, 2 d_o + d_a), ``input_bias``, ``hidden`` (3 u, u) and
-        ``hidden_bias`` of the gates reset, update, new in this order; ``readout``
-        (d_o, u + 2 d_o + d_a), ``readout_bias``; ``start`` (u,).
-    increments
-        Whether the readout is a change, in units of ``step``, not the observation itself.
-    step
-        (d_o,) root mean square of the observations' changes from tick to tick.
-    first
-        (d_o,) the mean first observation.
-    """
+    """A trained network."""
 
     kind: ClassVar[str] = "gru"
+    parts_class = GRUParts
+    parts: GRUParts
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        weights: Mapping[str, Array],
-        increments: bool,
-        step: Array,
-        first: Array,
-        observation_scaling: Scaling,
-        action_scaling: Scaling,
-    ) -> None:
-        """Take the weights, all in standard units; see the class."""
-        self.signature = signature
-        self.record = record
-        self.weights = dict(weights)
-        self.increments = increments
-        self.step = step
-        self.first = first
-        self.observation_scaling = observation_scaling
-        self.action_scaling = action_scaling
-        low, high = observation_scaling.limits(MARGIN)
-        self._low, self._high = observation_scaling.apply(low), observation_scaling.apply(high)
+    def _prepare(self) -> None:
+        scaling = self.parts.observation_scaling
+        self._low, self._high = (scaling.apply(limit) for limit in scaling.limits(MARGIN))
 
     def initial_state(self) -> GRUState:
         """Return the learned start."""
-        return GRUState(self.weights["start"], self.first, np.zeros_like(self.first))
+        return GRUState(self.parts.weights.start, self.parts.first, np.zeros_like(self.parts.first))
 
     def update(self, state: GRUState, action: Array, observation: Array) -> GRUState:
         """Return the state after one tick; the prediction stands in for missing entries."""
-        ahead = self._step(state, self.action_scaling.apply(action))
-        seen = self.observation_scaling.apply(observation)
+        ahead = self._step(state, self.parts.action_scaling.apply(action))
+        seen = self.parts.observation_scaling.apply(observation)
         last = np.where(np.isnan(seen), ahead.last, seen)
         return GRUState(ahead.hidden, last, self._change(state.last, last))
 
     def predict(self, state: GRUState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        planned = self.action_scaling.apply(actions)
+        planned = self.parts.action_scaling.apply(actions)
         forecast = []
         for step in range(actions.shape[-2]):
             state = self._step(state, planned[..., step, :])
             forecast.append(state.last)
-        return self.observation_scaling.invert(np.stack(forecast, axis=-2))
+        return self.parts.observation_scaling.invert(np.stack(forecast, axis=-2))
 
     def _step(self, state: GRUState, action: Array) -> GRUState:
         """Return the state in which the prediction was seen, all in standard units."""
-        weights = self.weights
+        weights = self.parts.weights
         batch = np.broadcast_shapes(state.last.shape[:-1], action.shape[:-1])
         parts = (state.last, state.change, action)
         inputs = np.concatenate(
             [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], -1
         )
-        from_input = inputs @ weights["input"].T + weights["input_bias"]
-        from_hidden = state.hidden @ weights["hidden"].T + weights["hidden_bias"]
+        from_input = inputs @ weights.input.T + weights.input_bias
+        from_hidden = state.hidden @ weights.hidden.T + weights.hidden_bias
         units = state.hidden.shape[-1]
         gates = _sigmoid(from_input[..., : 2 * units] + from_hidden[..., : 2 * units])
         reset, keep = gates[..., :units], gates[..., units:]
         new = np.tanh(from_input[..., 2 * units :] + reset * from_hidden[..., 2 * units :])
         hidden = (1 - keep) * new + keep * state.hidden
-        out = np.concatenate([hidden, inputs], -1) @ weights["readout"].T + weights["readout_bias"]
-        predicted = state.last + self.step * out if self.increments else out
+        out = np.concatenate([hidden, inputs], -1) @ weights.readout.T + weights.readout_bias
+        predicted = state.last + self.parts.step * out if self.parts.increments else out
         last = np.clip(predicted, self._low, self._high)
         return GRUState(hidden, last, self._change(state.last, last))
 
     def _change(self, before: Array, after: Array) -> Array:
-        return np.clip((after - before) / self.step, -LARGEST_CHANGE, LARGEST_CHANGE)
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return weights and scalings."""
-        return {"increments": self.increments}, {
-            **{f"weights.{name}": values for name, values in self.weights.items()},
-            "step": self.step,
-            "first": self.first,
-            "observation_scaling": np.stack(self.observation_scaling),
-            "action_scaling": np.stack(self.action_scaling),
-        }
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> GRUModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        named = {
-            key.removeprefix("weights."): values
-            for key, values in arrays.items()
-            if key.startswith("weights.")
-        }
-        return cls(
-            signature,
-            record,
-            named,
-            header["increments"],
-            arrays["step"],
-            arrays["first"],
-            Scaling(*arrays["observation_scaling"]),
-            Scaling(*arrays["action_scaling"]),
-        )
+        return np.clip((after - before) / self.parts.step, -LARGEST_CHANGE, LARGEST_CHANGE)
 
 
 def _sigmoid(values: Array) -> Array:

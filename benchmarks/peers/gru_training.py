@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks.peers.feedback import MARGIN
-from benchmarks.peers.gru import LARGEST_CHANGE, GRUModel
+from benchmarks.peers.gru import LARGEST_CHANGE, GRUModel, GRUParts, GRUWeights
 from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.scaling import Run, fit_scaling, standardise
 from rffpsr_ros.models.contract import TrainingRecord
@@ -129,8 +129,8 @@ class Network:
             predictions.append(last)
         return torch.stack(predictions)
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the weights by their names in `GRUModel`."""
+    def weights(self) -> GRUWeights:
+        """Return what was learned."""
         tensors = {
             "input": self.cell.weight_ih_l0,
             "input_bias": self.cell.bias_ih_l0,
@@ -140,10 +140,12 @@ class Network:
             "readout_bias": self.readout.bias,
             "start": self.start,
         }
-        return {
-            name: tensor.detach().numpy().astype(np.float64).copy()
-            for name, tensor in tensors.items()
-        }
+        return GRUWeights(
+            **{
+                name: tensor.detach().numpy().astype(np.float64).copy()
+                for name, tensor in tensors.items()
+            }
+        )
 
 
 class Segments(NamedTuple):
@@ -204,28 +206,21 @@ def trained(
     ]
     network = Network(options.units, len(acted.mean), step, options.increments)
     best, score, when = _optimise(network, options, pieces, checks, limits)
-    return GRUModel(
-        signature,
-        TrainingRecord(
-            options={**vars(options)},
-            metrics={"validation_score": score},
-            notes=(f"best on validation at iteration {when} of {options.iterations}",),
-        ),
-        best,
-        options.increments,
-        step,
-        first,
-        observed,
-        acted,
+    record = TrainingRecord(
+        options={**vars(options)},
+        metrics={"validation_score": score},
+        notes=(f"best on validation at iteration {when} of {options.iterations}",),
     )
+    parts = GRUParts(best, options.increments, step, first, observed, acted)
+    return GRUModel(signature, record, parts)
 
 
 def _optimise(
     network: Network, options: GRU, pieces: Segments, checks: Segments, limits: Sequence[Any]
-) -> tuple[dict[str, Array], float, int]:
+) -> tuple[GRUWeights, float, int]:
     """Return the best weights, their validation score and iteration."""
     optimiser = torch.optim.AdamW(network.parameters(), lr=options.rate, weight_decay=options.decay)
-    best, lowest, when = network.arrays(), math.inf, 0
+    best, lowest, when = network.weights(), math.inf, 0
     for iteration in range(options.iterations):
         horizon = options.horizon
         if horizon > 10 and iteration < options.iterations / 3:
@@ -242,7 +237,7 @@ def _optimise(
         if (iteration + 1) % CHECK_EVERY == 0:
             score = _validation_score(network, checks, options.horizon, limits)
             if score < lowest:
-                best, lowest, when = network.arrays(), score, iteration + 1
+                best, lowest, when = network.weights(), score, iteration + 1
             # A simulation's first third is not its goal yet; nothing there counts as no progress.
             elif iteration - max(when, options.iterations / 3) > PATIENCE:
                 break

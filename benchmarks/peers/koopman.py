@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 
 from benchmarks.peers.feedback import FeedbackModel, Scalings, WindowState, windows
 from rffpsr_ros.data.scaling import Run, standardise
-from rffpsr_ros.models.contract import Signature, TrainingRecord
+from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -37,30 +37,23 @@ class Lift(NamedTuple):
     """(lifted state, lifted state + lifted input), next from now"""
 
 
-class KoopmanModel(FeedbackModel):
-    """A linear model of lifted windows.
+class KoopmanParts(NamedTuple):
+    """What a Koopman model consists of."""
 
-    Attributes
-    ----------
-    lifting
-        One of `LIFTINGS`.
-    """
+    past: int
+    """Observations and actions in a window."""
+    scalings: Scalings
+    lift: Lift
+    lifting: str
+    """One of `LIFTINGS`."""
+
+
+class KoopmanModel(FeedbackModel):
+    """A linear model of lifted windows."""
 
     kind: ClassVar[str] = "koopman"
-
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        past: int,
-        scalings: Scalings,
-        lift: Lift,
-        lifting: str,
-    ) -> None:
-        """Take what pykoop learned, see the class."""
-        super().__init__(signature, record, past, scalings)
-        self.lift = lift
-        self.lifting = lifting
+    parts_class = KoopmanParts
+    parts: KoopmanParts
 
     def _next(self, observations: Array, actions: Array) -> Array:
         lifted = self._lift(observations)
@@ -69,9 +62,9 @@ class KoopmanModel(FeedbackModel):
 
     def predict(self, state: WindowState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        if self.lifting != "linear":
+        if self.parts.lifting != "linear":
             return super().predict(state, actions)
-        planned = self.scalings.action.apply(actions)
+        planned = self.parts.scalings.action.apply(actions)
         batch = np.broadcast_shapes(state.actions.shape[:-2], planned.shape[:-2])
         past = np.broadcast_to(state.actions, (*batch, *state.actions.shape[-2:]))
         acted = np.concatenate([past, np.broadcast_to(planned, (*batch, *planned.shape[-2:]))], -2)
@@ -79,61 +72,38 @@ class KoopmanModel(FeedbackModel):
         width = len(self._low)
         forecast = []
         for step in range(actions.shape[-2]):
-            window = acted[..., step : step + self.past + 1, :]
+            window = acted[..., step : step + self.parts.past + 1, :]
             lifted = self._step(lifted, self._inputs(lifted, window))
             lifted[..., :width] = np.clip(lifted[..., :width], self._low, self._high)
             forecast.append(lifted[..., :width])
-        return self.scalings.observation.invert(np.stack(forecast, axis=-2))
+        return self.parts.scalings.observation.invert(np.stack(forecast, axis=-2))
 
     def _lift(self, observations: Array) -> Array:
         flat = _newest_first(observations)
         return (
             flat
-            if self.lifting == "joint"
+            if self.parts.lifting == "joint"
             else np.concatenate([flat, self._features(flat)], axis=-1)
         )
 
     def _inputs(self, lifted: Array, actions: Array) -> Array:
         flat = _newest_first(actions[..., 1:, :])
-        if self.lifting != "joint":
+        if self.parts.lifting != "joint":
             return flat
         batch = np.broadcast_shapes(lifted.shape[:-1], flat.shape[:-1])
         both = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in (lifted, flat)]
         return np.concatenate([both[1], self._features(np.concatenate(both, -1))], axis=-1)
 
     def _features(self, values: Array) -> Array:
-        scale = np.sqrt(2 / len(self.lift.offsets))
-        features: Array = scale * np.cos(values @ self.lift.weights + self.lift.offsets)
+        scale = np.sqrt(2 / len(self.parts.lift.offsets))
+        features: Array = scale * np.cos(values @ self.parts.lift.weights + self.parts.lift.offsets)
         return features
 
     def _step(self, lifted: Array, inputs: Array) -> Array:
         split = lifted.shape[-1]
-        operator = self.lift.operator
+        operator = self.parts.lift.operator
         ahead: Array = lifted @ operator[:, :split].T + inputs @ operator[:, split:].T
         return ahead
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return the lifting, the operator and the scalings."""
-        header = {"past": self.past, "lifting": self.lifting}
-        return header, {**self.lift._asdict(), **self.scalings.to_arrays()}
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> KoopmanModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        return cls(
-            signature,
-            record,
-            header["past"],
-            Scalings.from_arrays(arrays),
-            Lift(*(arrays[name] for name in Lift._fields)),
-            header["lifting"],
-        )
 
 
 class Koopman:
@@ -186,7 +156,9 @@ class Koopman:
             np.asarray(pipeline.regressor_.coef_).T,
         )
         record = TrainingRecord(options=dict(vars(self)))
-        return KoopmanModel(signature, record, self.past, scalings, lift, self.lifting)
+        return KoopmanModel(
+            signature, record, KoopmanParts(self.past, scalings, lift, self.lifting)
+        )
 
     def _pipeline(self, runs: Sequence[Run]) -> Any:
         """Return pykoop's pipeline: delays, then random features, then ridge regression."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from benchmarks.peers.feedback import FeedbackModel, Scalings, windows
 from rffpsr_ros.data.scaling import standardise
-from rffpsr_ros.models.contract import Signature, TrainingRecord
+from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -26,68 +26,34 @@ LARGEST = 12_000_000
 spread over them, chooses the terms, and all of them fit the weights."""
 
 
-class PolynomialNARXModel(FeedbackModel):
-    """Monomials of the window for each observation.
+class PolynomialNARXParts(NamedTuple):
+    """What a polynomial NARX consists of."""
 
-    Attributes
-    ----------
-    factors
-        Per observation (terms, degree): columns of [1, observations newest first, actions newest
-        first] to multiply.
-    weights
-        Per observation (terms,).
-    """
+    past: int
+    """Ticks of the window."""
+    scalings: Scalings
+    factors: tuple[Array, ...]
+    """Per observation (terms, degree): columns of [1, observations newest first, actions newest
+    first] to multiply."""
+    weights: tuple[Array, ...]
+    """Per observation (terms,)."""
+
+
+class PolynomialNARXModel(FeedbackModel):
+    """Monomials of the window for each observation."""
 
     kind: ClassVar[str] = "polynomial_narx"
-
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        past: int,
-        scalings: Scalings,
-        factors: Sequence[Array],
-        weights: Sequence[Array],
-    ) -> None:
-        """Take the terms of each observation, see the class."""
-        super().__init__(signature, record, past, scalings)
-        self.factors = list(factors)
-        self.weights = list(weights)
+    parts_class = PolynomialNARXParts
+    parts: PolynomialNARXParts
 
     def _next(self, observations: Array, actions: Array) -> Array:
         columns = window_columns(observations, actions)
         return np.stack(
             [
                 np.prod(columns[..., factors], axis=-1) @ weights
-                for factors, weights in zip(self.factors, self.weights, strict=True)
+                for factors, weights in zip(self.parts.factors, self.parts.weights, strict=True)
             ],
             axis=-1,
-        )
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return terms, weights and scalings."""
-        arrays = self.scalings.to_arrays()
-        for i, (factors, weights) in enumerate(zip(self.factors, self.weights, strict=True)):
-            arrays |= {f"factors.{i}": factors, f"weights.{i}": weights}
-        return {"past": self.past}, arrays
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> PolynomialNARXModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        outputs = range(len(signature.observation_names))
-        return cls(
-            signature,
-            record,
-            header["past"],
-            Scalings.from_arrays(arrays),
-            [arrays[f"factors.{i}"] for i in outputs],
-            [arrays[f"weights.{i}"] for i in outputs],
         )
 
 
@@ -135,7 +101,8 @@ class PolynomialNARX:
         record = TrainingRecord(
             options=dict(vars(self)), notes=tuple(f"{len(w)} terms" for w in weights)
         )
-        return PolynomialNARXModel(signature, record, self.past, scalings, factors, weights)
+        parts = PolynomialNARXParts(self.past, scalings, tuple(factors), tuple(weights))
+        return PolynomialNARXModel(signature, record, parts)
 
 
 def window_columns(observations: Array, actions: Array) -> Array:

@@ -10,7 +10,7 @@ from typing import Any
 from rffpsr_ros.data.summary import STRETCH
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.training.recordings import Parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,24 +17,34 @@ class Seen(NamedTuple):
     ticks: Array
 
 
+class RecordedParts(NamedTuple):
+    """What was told along one run."""
+
+    ticks: Array
+    """(N,) how many ticks were seen before each forecast."""
+    forecasts: tuple[Array, ...]
+    """N forecasts (H, d_o) of the ticks that followed."""
+
+
 class RecordedForecasts(PredictiveModel[Seen]):
     """Tells, at every tick of one run, what was told then; it learns nothing from what it is fed.
 
-    Parameters
-    ----------
-    signature
-        Of the run.
-    forecasts
-        By the number of ticks seen before: the forecast (H, d_o) of the ticks that followed.
-        Where there is none, or a longer one is asked for, NaN stands in.
+    Where there was no forecast, or a longer one is asked for, NaN stands in. These are results: no
+    model file holds them.
     """
 
     kind: ClassVar[str] = "recorded_forecasts"
+    parts_class = RecordedParts
+    parts: RecordedParts
 
-    def __init__(self, signature: Signature, forecasts: Mapping[int, Array]) -> None:
-        self.signature = signature
-        self.record = TrainingRecord()
-        self._forecasts = dict(forecasts)
+    @classmethod
+    def of(cls, signature: Signature, forecasts: Mapping[int, Array]) -> RecordedForecasts:
+        """Return what was told along a run, by the number of ticks seen before."""
+        parts = RecordedParts(np.array([*forecasts], dtype=int), tuple(forecasts.values()))
+        return cls(signature, TrainingRecord(), parts)
+
+    def _prepare(self) -> None:
+        self._told = dict(zip(self.parts.ticks.tolist(), self.parts.forecasts, strict=True))
 
     def initial_state(self) -> Seen:
         """Return the state before the run."""
@@ -50,22 +60,7 @@ class RecordedForecasts(PredictiveModel[Seen]):
         ticks = np.broadcast_to(state.ticks[..., 0], actions.shape[:-2])
         result = np.full((*ticks.shape, horizon, columns), np.nan)
         for place in np.ndindex(ticks.shape):
-            told = self._forecasts.get(int(ticks[place]))
+            told = self._told.get(int(ticks[place]))
             if told is not None:
                 result[place][: len(told)] = told[:horizon]
         return result
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Refuse: these are results, not a model to be kept."""
-        raise NotImplementedError("recorded forecasts are no model to be saved")
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> RecordedForecasts:
-        """Refuse: they are never saved."""
-        raise NotImplementedError("recorded forecasts are no model to be loaded")

@@ -21,7 +21,7 @@ from rffpsr_ros.exploration.conditions import (
 )
 from rffpsr_ros.exploration.policy_test import PolicyTest, blindness_test
 from rffpsr_ros.exploration.response_test import response_p_values
-from rffpsr_ros.models.compressed.model import fit_projection
+from rffpsr_ros.models.compressed.learner import fit_projection
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array

@@ -6,19 +6,30 @@ baseline as they serve an RFF-PSR.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from rffpsr_ros.models.bands import Bands
+from rffpsr_ros.models.codec import encode
+from rffpsr_ros.models.registry import check_savable
+from rffpsr_ros.models.storage import write_model_file
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])
+ModelT = TypeVar("ModelT", bound="PredictiveModel[Any]")
+
+_KEPT: Any = object()
+"""Stands for an argument that was not given."""
+
+_FINISHED = "_finished"
+"""The attribute that a model has once it is made; none can be set then."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +69,83 @@ class TrainingRecord:
 class PredictiveModel(ABC, Generic[StateT]):
     """A fitted model of a controlled system; immutable, and pure in all its methods.
 
+    A kind of model is its parts, a NamedTuple, and the methods that are abstract here. What it
+    computes from its parts once, it keeps in attributes that `_prepare` sets; from then on no
+    attribute can be set. `replaced` returns another model.
+
     A state is a NamedTuple of arrays. Every method takes an optional leading batch axis: states of
     a batch (see `stack_states`) go with actions and observations of the same leading size.
+
+    Parameters
+    ----------
+    signature
+        What the model must be fed.
+    record
+        How it came about.
+    parts
+        All that was fitted: a `parts_class`. Its arrays are kept in C order and read-only.
+    bands
+        How far off forecasts were on unseen data; None: nobody measured it.
     """
 
     kind: ClassVar[str]
     """The name under which model files and the command line know this class."""
+    parts_class: ClassVar[type[tuple[Any, ...]]]
+    """The NamedTuple of the parts; its type hints say what a model file holds."""
 
-    signature: Signature
-    record: TrainingRecord
-    bands: Bands | None = None
-    """How far off forecasts were on unseen data; None: nobody measured it."""
+    signature: Final[Signature]
+    record: Final[TrainingRecord]
+    parts: Any
+    bands: Final[Bands | None]
+
+    def __init__(
+        self, signature: Signature, record: TrainingRecord, parts: Any, bands: Bands | None = None
+    ) -> None:
+        if not isinstance(parts, self.parts_class):
+            raise TypeError(f"parts are a {type(parts).__name__}, not {self.parts_class.__name__}")
+        self.signature = signature
+        self.record = record
+        self.parts = _laid_out(parts)
+        self.bands = bands
+        self._prepare()
+        vars(self)[_FINISHED] = True
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            self._refuse_change(name)
+            super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            self._refuse_change(name)
+            super().__delattr__(name)
+
+    def _refuse_change(self, name: str) -> None:
+        if _FINISHED in vars(self):
+            raise AttributeError(
+                f"'{name}' of a finished {type(self).__name__} cannot be changed;"
+                " `replaced` returns another model"
+            )
+
+    def _prepare(self) -> None:
+        """Set what is computed from the parts once."""
+
+    def replaced(
+        self: ModelT,
+        *,
+        signature: Signature = _KEPT,
+        record: TrainingRecord = _KEPT,
+        bands: Bands | None = _KEPT,
+    ) -> ModelT:
+        """Return a model of the same parts with another signature, record or bands."""
+        given = {"signature": signature, "record": record, "bands": bands}
+        return self._varied(**{name: new for name, new in given.items() if new is not _KEPT})
+
+    def _varied(self: ModelT, **attributes: Any) -> ModelT:
+        """Return a copy that differs in some attributes."""
+        copied = copy.copy(self)
+        vars(copied).update(attributes)
+        return copied
 
     @property
     def history_length(self) -> int:
@@ -101,21 +178,6 @@ class PredictiveModel(ABC, Generic[StateT]):
         """
         return self
 
-    @abstractmethod
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return what a model file holds of this model: a JSON header and named arrays."""
-
-    @classmethod
-    @abstractmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> PredictiveModel[StateT]:
-        """Rebuild a model from what `to_arrays` returned."""
-
     def state_from_history(self, observations: Array, actions: Array) -> StateT:
         """Return the state after a history (T, d_o), (T, d_a) that began in mid-recording.
 
@@ -127,10 +189,42 @@ class PredictiveModel(ABC, Generic[StateT]):
         return state
 
     def save(self, path: str | Path) -> None:
-        """Write the model file: npz with a JSON header, version and checksum; no pickle."""
-        from rffpsr_ros.models.storage import save_model
+        """Write the model file: npz with a JSON header, version and checksum; no pickle.
 
-        save_model(self, path)
+        The file appears complete or not at all.
+
+        Raises
+        ------
+        InputError
+            If it cannot be written there, or models of this kind cannot be loaded.
+        """
+        write_model_file(path, *encode(PredictiveModel, self, check_savable))
+
+    @classmethod
+    def stored_fields(cls) -> dict[str, Any]:
+        """Return the types of what a model file holds: the arguments of the constructor."""
+        return {
+            "signature": Signature,
+            "record": TrainingRecord,
+            "parts": cls.parts_class,
+            "bands": Bands | None,
+        }
+
+
+def _laid_out(parts: Any) -> Any:
+    """Return parts whose arrays are in C order, as a model file's are, and read-only.
+
+    Products of matrices round differently by memory order; so a model computes the same bits
+    before it was saved and after it was loaded.
+    """
+    if isinstance(parts, np.ndarray):
+        array = np.asarray(parts, order="C").view()
+        array.setflags(write=False)
+        return array
+    if isinstance(parts, tuple):
+        entries = [_laid_out(part) for part in parts]
+        return parts._make(entries) if hasattr(parts, "_make") else tuple(entries)
+    return parts
 
 
 class Learner(Protocol):

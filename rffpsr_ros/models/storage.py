@@ -1,16 +1,15 @@
-"""Model files: a zip of named arrays and a JSON header, written atomically, read without pickle.
+"""The format of model files: a zip of named arrays and a JSON header, without pickle.
 
 A model file is an npz: ``numpy.load`` opens it, and ``unzip -p model.psr header.json`` shows what
-it holds. The same model always gives the same bytes, so two files can be compared by their digest.
+it holds. The same header and arrays always give the same bytes, so two files can be compared by
+their digest. What header and arrays mean is for `codec` to say.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import io
 import json
-import math
 import os
 import struct
 import tempfile
@@ -20,37 +19,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rffpsr_ros import __version__
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.bands import Bands
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 
 FORMAT = "rffpsr_ros model"
-FORMAT_VERSION = 1
-
-KINDS: Mapping[str, str] = {
-    "rff_psr": "rffpsr_ros.models.rff_psr.model:RFFPSRModel",
-    "ensemble": "rffpsr_ros.models.ensemble.model:EnsembleModel",
-    "compressed": "rffpsr_ros.models.compressed.model:CompressedModel",
-    "hse_psr": "rffpsr_ros.models.hse_psr.learner:HSEPSRModel",
-    "io_hmm": "rffpsr_ros.models.io_hmm.model:IOHMMModel",
-    "kalman": "rffpsr_ros.models.kalman.model:KalmanModel",
-    "output_error": "rffpsr_ros.models.output_error.model:OutputErrorModel",
-    "rff_arx": "rffpsr_ros.models.rff_arx.model:RFFARXModel",
-    "linear_arx": "rffpsr_ros.models.arx.model:LinearARXModel",
-    "last_observation": "rffpsr_ros.models.baselines.last_observation:LastObservationModel",
-    "mean": "rffpsr_ros.models.baselines.mean:MeanModel",
-}
-"""Where the class of each kind lives; imported only when a file of that kind is read."""
+FORMAT_VERSION = 2
 
 _HEADER = "header.json"
 _ARRAY_SUFFIX = ".npy"
-_BANDS = "prediction_bands_"
-"""Before the names of the arrays of bands, which any kind of model may have."""
+_OF_THE_FILE = ("format", "format_version", "package_version", "checksum")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -69,66 +49,37 @@ class ModelFile(NamedTuple):
     """The checked contents of a model file."""
 
     header: dict[str, Any]
-    """Format, versions, kind, signature, record, model (the class's own header), checksum."""
+    """Format, versions and checksum, beside what `model` holds."""
     arrays: dict[str, NDArray[Any]]
     """The model's arrays, read-only."""
 
+    @property
+    def model(self) -> dict[str, Any]:
+        """Return what the header tells of the model: kind, signature, record, parts, bands."""
+        return {key: value for key, value in self.header.items() if key not in _OF_THE_FILE}
 
-def save_model(model: PredictiveModel[Any], path: str | Path) -> None:
-    """Write ``model`` to ``path``; the file appears complete or not at all.
+
+def write_model_file(
+    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write what a model is made of to ``path``; the file appears complete or not at all.
+
+    ``header`` are JSON types, and ``arrays`` in C order and little-endian.
 
     Raises
     ------
     InputError
-        If the file cannot be written there, or the model's kind is not one of `KINDS`.
+        If the file cannot be written there.
     """
-    if model.kind not in KINDS:
-        raise InputError(f"models of kind '{model.kind}' cannot be saved; known: {_known_kinds()}")
-    model_header, arrays = model.to_arrays()
-    if model.bands is not None:
-        arrays |= {_BANDS + name: array for name, array in model.bands._asdict().items()}
-    stored = {name: _storable(array) for name, array in arrays.items()}
-    header = _as_json(
-        {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "package_version": __version__,
-            "kind": model.kind,
-            "signature": vars(model.signature),
-            "record": vars(model.record),
-            "model": model_header,
-        }
-    )
-    header["checksum"] = _checksum(header, stored)
+    complete = {
+        **header,
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": __version__,
+    }
+    complete["checksum"] = _checksum(complete, arrays)
     with write_atomically(path) as file:
-        _write_zip(file, header, stored)
-
-
-def load_model(path: str | Path) -> PredictiveModel[Any]:
-    """Return the model that `save_model` wrote to ``path``.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is not a model file, is damaged, was written by a newer version of
-        the format, or is of an unknown kind.
-    """
-    file = read_model_file(path)
-    header = file.header
-    try:
-        signature = _signature(header["signature"])
-        record = _record(header["record"])
-        arrays, bands = _without_bands(file.arrays)
-        model = model_class(header["kind"]).from_arrays(signature, record, header["model"], arrays)
-        model.bands = bands
-        return model
-    except (KeyError, TypeError, ValueError, IndexError) as fault:
-        if isinstance(fault, InputError):
-            raise
-        raise InputError(
-            f"model file '{path}' does not hold a model of kind '{header['kind']}' ({fault!r});"
-            " train it again with this version"
-        ) from fault
+        _write_zip(file, complete, arrays)
 
 
 def read_model_file(path: str | Path) -> ModelFile:
@@ -137,7 +88,8 @@ def read_model_file(path: str | Path) -> ModelFile:
     Raises
     ------
     InputError
-        As `load_model`.
+        If the file is missing, is not a model file, is damaged, or was written in another version
+        of the format.
     """
     content = _read_bytes(path)
     if not content.startswith(b"PK"):
@@ -150,6 +102,11 @@ def read_model_file(path: str | Path) -> ModelFile:
         raise InputError(f"'{path}' is not a model file; give a file that training wrote")
     if not isinstance(header.get("format_version"), int):
         raise _damaged(path)
+    if header["format_version"] < FORMAT_VERSION:
+        raise InputError(
+            f"model file '{path}' has format version {header['format_version']}, which is no"
+            " longer read; train it again"
+        )
     if header["format_version"] > FORMAT_VERSION:
         raise InputError(
             f"model file '{path}' has format version {header['format_version']}, written by"
@@ -158,11 +115,6 @@ def read_model_file(path: str | Path) -> ModelFile:
         )
     if header.get("checksum") != _checksum(header, arrays):
         raise _damaged(path)
-    if header.get("kind") not in KINDS:
-        raise InputError(
-            f"model file '{path}' is of unknown kind '{header.get('kind')}';"
-            f" known: {_known_kinds()}"
-        )
     return ModelFile(header, arrays)
 
 
@@ -242,56 +194,6 @@ def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
     return digest.hexdigest()
 
 
-def _storable(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array in C order and little-endian, the one form that files hold."""
-    plain = np.asarray(array, order="C")
-    return plain.astype(plain.dtype.newbyteorder("<"), copy=False)
-
-
-def _as_json(value: Any) -> Any:
-    """Return ``value`` in JSON types; a number that is not finite, which JSON lacks, is null."""
-    if isinstance(value, Mapping):
-        return {str(key): _as_json(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _as_json(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_as_json(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _signature(fields: Mapping[str, Any]) -> Signature:
-    return Signature(
-        observation_names=tuple(fields["observation_names"]),
-        action_names=tuple(fields["action_names"]),
-        period=float(fields["period"]),
-        channels=fields["channels"],
-        observation_units=tuple(fields["observation_units"]),
-        action_units=tuple(fields["action_units"]),
-    )
-
-
-def _record(fields: Mapping[str, Any]) -> TrainingRecord:
-    return TrainingRecord(fields["options"], fields["metrics"], tuple(fields["notes"]))
-
-
-def _without_bands(
-    arrays: Mapping[str, NDArray[Any]],
-) -> tuple[dict[str, NDArray[Any]], Bands | None]:
-    """Return the model's own arrays, and its bands if it has any."""
-    own = {name: array for name, array in arrays.items() if not name.startswith(_BANDS)}
-    if len(own) == len(arrays):
-        return own, None
-    return own, Bands(*(arrays[_BANDS + name] for name in Bands._fields))
-
-
-def model_class(kind: str) -> type[PredictiveModel[Any]]:
-    """Return the class of a kind of models, imported now."""
-    module, _, name = KINDS[kind].partition(":")
-    return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
-
-
 def _read_bytes(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
@@ -305,10 +207,6 @@ def _damaged(path: str | Path) -> InputError:
     return InputError(
         f"model file '{path}' is damaged (cut short or changed); copy it again or train again"
     )
-
-
-def _known_kinds() -> str:
-    return ", ".join(sorted(KINDS))
 
 
 def _umask() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,33 +50,46 @@ def append_rows(history: Array, newest: Array) -> Array:
     return np.concatenate([kept, newest[..., -rows:, :]], axis=-2)
 
 
+class TickWindowParts(Protocol):
+    """What the parts of such a model have in common."""
+
+    @property
+    def start(self) -> Array:
+        """Return the tick (d_o + d_a,) that stands for the past before anything was seen."""
+        ...
+
+    @property
+    def observation_scaling(self) -> Scaling:
+        """Return what makes observations the standard ones of the window."""
+        ...
+
+    @property
+    def action_scaling(self) -> Scaling:
+        """Return what makes actions the standard ones of the window."""
+        ...
+
+
 class TickWindowModel(PredictiveModel[TickWindow]):
     """Follows what happens in a window of ticks; a subclass forecasts from it.
 
     Attributes
     ----------
     past
-        Ticks in the window.
-    start
-        (d_o + d_a,): the tick that stands for the past before anything was seen.
-    observation_scaling, action_scaling
-        To the standard units in which the window is.
+        Ticks in the window; `_prepare` of the subclass sets it.
     """
 
+    parts: TickWindowParts
     past: int
-    start: Array
-    observation_scaling: Scaling
-    action_scaling: Scaling
 
     def initial_state(self) -> TickWindow:
         """Return the state in which nothing was seen."""
-        columns = len(self.observation_scaling.mean)
-        return TickWindow.of_start(self.start[:columns], self.start[columns:], self.past)
+        start, columns = self.parts.start, len(self.parts.observation_scaling.mean)
+        return TickWindow.of_start(start[:columns], start[columns:], self.past)
 
     def update(self, state: TickWindow, action: Array, observation: Array) -> TickWindow:
         """Return the window with the new tick; the forecast stands in for missing entries."""
-        seen = self.observation_scaling.apply(observation)[..., None, :]
-        acted = self.action_scaling.apply(action)[..., None, :]
+        seen = self.parts.observation_scaling.apply(observation)[..., None, :]
+        acted = self.parts.action_scaling.apply(action)[..., None, :]
         missing = np.isnan(seen)
         if missing.any():
             seen = np.where(missing, self._forecast(state, acted), seen)

@@ -19,7 +19,8 @@ from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import CHUNK, Windows, chunks_of, flatten
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao, symmetric_products
-from rffpsr_ros.psr.fourier_features import FeatureMap, Features, draw_feature_map
+from rffpsr_ros.psr.feature_maps import Features
+from rffpsr_ros.psr.fourier_features import FeatureMap, draw_feature_map
 from rffpsr_ros.psr.stage_windows import Pair
 
 PROJECTION_WINDOWS = 2048

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,35 +65,6 @@ def waves_of_phases(phases: Array) -> Array:
     np.cos(phases, out=waves[..., :count])
     np.sin(phases, out=waves[..., count:])
     return waves
-
-
-class Features(Protocol):
-    """Any differentiable map from points (..., d) to features (..., r); a NamedTuple of arrays."""
-
-    def _asdict(self) -> dict[str, Array]:
-        """Return the arrays that the map consists of."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Return the number of features r."""
-        ...
-
-    def __call__(self, points: Array) -> Array:
-        """Return features (..., r) of points (..., d)."""
-        ...
-
-    def with_pullback(self, points: Array) -> tuple[Array, Array]:
-        """Return the features, and what `pullback` needs."""
-        ...
-
-    def pullback(self, raw: Array, gradient: Array) -> Array:
-        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
-        ...
-
-    def astype(self, dtype: type[np.floating]) -> Features:
-        """Return the same map computing in another precision."""
-        ...
 
 
 class FeatureMap(NamedTuple):

@@ -10,7 +10,6 @@ each of N windows. Coordinates can be cut where the kernel's spectrum has all bu
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,47 +25,10 @@ from rffpsr_ros.psr.feature_set import (
     fit_products,
 )
 from rffpsr_ros.psr.fourier_features import median_distance
+from rffpsr_ros.psr.kernel_features import KernelMap, gaussian_kernel
 
 MATRICES = 6
 """Gram matrices that are in memory at once: one, its eigenvectors, and what finding them takes."""
-
-
-class KernelMap(NamedTuple):
-    """Coordinates of the Gaussian kernel's features in the span of those of N points."""
-
-    points: Array  # X (N, d)
-    coordinates: Array  # V L^{-1/2} (N, r)
-    width: Array  # (): bandwidth
-
-    @property
-    def size(self) -> int:
-        """Return the number of coordinates r."""
-        return int(self.coordinates.shape[1])
-
-    def __call__(self, points: Array) -> Array:
-        """Return features (..., r) of points (..., d)."""
-        return np.asarray(gaussian_kernel(points, self.points, self.width) @ self.coordinates)
-
-    def with_pullback(self, points: Array) -> tuple[Array, Array]:
-        """Return the features, and kernel and points side by side for `pullback`."""
-        kernel = gaussian_kernel(points, self.points, self.width)
-        return kernel @ self.coordinates, np.concatenate([kernel, points], axis=-1)
-
-    def pullback(self, raw: Array, gradient: Array) -> Array:
-        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
-        count = len(self.points)
-        pulled = (gradient @ self.coordinates.T) * raw[..., :count] / self.width**2
-        return np.asarray(pulled @ self.points - pulled.sum(-1, keepdims=True) * raw[..., count:])
-
-    def astype(self, dtype: type[np.floating]) -> KernelMap:
-        """Return the same map computing in another precision."""
-        return KernelMap(*(part.astype(dtype) for part in self))
-
-
-def gaussian_kernel(left: Array, right: Array, width: Array) -> Array:
-    """Return exp(-|x - y|^2 / (2 width^2)) (..., N) between points (..., d) and (N, d)."""
-    squared = (left**2).sum(-1)[..., None] + (right**2).sum(-1) - 2 * left @ right.T
-    return np.asarray(np.exp(np.maximum(squared, 0) / (-2 * width**2)))
 
 
 def needed_memory(windows: int, columns: int, rank: int) -> float:

@@ -11,7 +11,7 @@ from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import flatten
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.fourier_features import Features
+from rffpsr_ros.psr.feature_maps import Features
 
 
 class HistoryRegression(NamedTuple):

@@ -18,10 +18,10 @@ from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.tick_windows import newest_ticks, tick_chunks, tick_windows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.coordinates import whitening
+from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import (
     MEDIAN_POINTS,
     FeatureMap,
-    Features,
     draw_feature_map,
 )
 

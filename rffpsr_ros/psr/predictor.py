@@ -22,8 +22,8 @@ from rffpsr_ros.data.arx_term import ArxTerm
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.filter_step import Conditioning
-from rffpsr_ros.psr.fourier_features import Features
 from rffpsr_ros.psr.narx_term import NarxTerm
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from rffpsr_ros.data.saturation import learned_bounds
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
-from rffpsr_ros.models.ensemble.model import EnsembleModel, OutputLimits
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.blend import Blend, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
@@ -34,16 +34,13 @@ def calibrate(
     members = _all_members(candidates, blend, beyond)
     metrics = _metrics(prepared, selection, candidates, blend, beyond)
     notes = prepared.notes + _notes(selection, candidates, blend, beyond, metrics)
-    model = EnsembleModel(
+    bounds = learned_bounds([trajectory.observations for trajectory in prepared.recordings])
+    return EnsembleModel(
         Signature.of(prepared.recordings[0]),
         TrainingRecord(asdict(selection.options), metrics, notes),
-        members.models,
-        members.weights,
-        members.limits,
-        learned_bounds([trajectory.observations for trajectory in prepared.recordings]),
+        EnsembleParts(tuple(members.models), members.weights, members.limits, bounds),
+        conformal_bands(np.concatenate(blend.blended)),
     )
-    model.bands = conformal_bands(np.concatenate(blend.blended))
-    return model
 
 
 class Members(NamedTuple):

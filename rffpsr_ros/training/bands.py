@@ -26,19 +26,19 @@ def measure_bands(
     trajectories: Sequence[Trajectory],
     progress: Progress,
     way: str = BANDS[0],
-) -> None:
-    """Give the model bands in one of the `BANDS` ways, or a note why it has none."""
+) -> PredictiveModel[Any]:
+    """Return the model with bands in one of the `BANDS` ways, or with a note why it has none."""
 
     def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
         return fit(learner, train, None, silent)
 
     if way == "none":
-        model.bands = None
-    if way == "none" or (way == "held-out" and model.bands is not None):
-        return
+        return model.replaced(bands=None)
+    if way == "held-out" and model.bands is not None:
+        return model
     try:
         known = subsample(trajectories, np.random.default_rng(0))
-        model.bands = calibrate(learn, known, progress=progress)
+        return model.replaced(bands=calibrate(learn, known, progress=progress))
     except InputError as problem:
         note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"
-        model.record = replace(model.record, notes=(*model.record.notes, note))
+        return model.replaced(record=replace(model.record, notes=(*model.record.notes, note)))

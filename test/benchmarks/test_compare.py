@@ -15,7 +15,7 @@ from benchmarks.tables import markdown, number, spread, task_tables
 from benchmarks.tasks import TASKS, Task, recorded, single_test
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.models.baselines.mean import Mean, MeanModel
+from rffpsr_ros.models.baselines.mean import Mean, MeanModel, MeanParts
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 TASK = Task("small", "three runs", lambda draw: single_test(few(draw)), draws=True, start=3)
@@ -42,7 +42,8 @@ class Drawn(Mean):
         if self.shift < 0:
             raise InputError("the shift is negative; it must be positive")
         model = super().fit(train, validation)
-        return MeanModel(model.signature, model.record, model.mean + self.seed + self.shift)
+        mean = model.parts.mean + self.seed + self.shift
+        return MeanModel(model.signature, model.record, MeanParts(mean))
 
 
 def test_runs_are_kept_until_what_they_depend_on_changes(tmp_path: Path) -> None:

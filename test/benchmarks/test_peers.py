@@ -12,9 +12,16 @@ from benchmarks.causality import steps_ahead_seen
 from benchmarks.datasets import fresh_synthetic, swimmer
 from benchmarks.peers.choosing import BestOf, validation_score
 from benchmarks.peers.feedback import Scalings, windows
-from benchmarks.peers.gru import GRUModel
-from benchmarks.peers.koopman import LIFTINGS, Koopman, KoopmanModel, Lift, episodes
-from benchmarks.peers.narx import PolynomialNARX, PolynomialNARXModel
+from benchmarks.peers.gru import GRUModel, GRUParts, GRUWeights
+from benchmarks.peers.koopman import (
+    LIFTINGS,
+    Koopman,
+    KoopmanModel,
+    KoopmanParts,
+    Lift,
+    episodes,
+)
+from benchmarks.peers.narx import PolynomialNARX, PolynomialNARXModel, PolynomialNARXParts
 from benchmarks.peers.published import write_published
 from benchmarks.records import RESULTS, read_records
 from benchmarks.tables import task_tables
@@ -23,6 +30,7 @@ from rffpsr_ros.data.scaling import standardise
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.codec import decode, encode
 from rffpsr_ros.models.contract import (
     Learner,
     PredictiveModel,
@@ -56,7 +64,8 @@ def a_gru(increments: bool = False) -> GRUModel:
     }
     weights = {name: generator.normal(0, 0.3, shape) for name, shape in shapes.items()}
     signature, record, scalings = known()
-    return GRUModel(signature, record, weights, increments, STEP, np.ones(4), *scalings)
+    parts = GRUParts(GRUWeights(**weights), increments, STEP, np.ones(4), *scalings)
+    return GRUModel(signature, record, parts)
 
 
 def a_koopman(lifting: str) -> KoopmanModel:
@@ -69,15 +78,16 @@ def a_koopman(lifting: str) -> KoopmanModel:
         generator.normal(0, 0.1, (state, state + action)),
     )
     signature, record, scalings = known()
-    return KoopmanModel(signature, record, 3, scalings, lift, lifting)
+    return KoopmanModel(signature, record, KoopmanParts(3, scalings, lift, lifting))
 
 
 def a_narx() -> PolynomialNARXModel:
     generator = np.random.default_rng(2)
-    factors = [generator.integers(0, 13, (5, 2)) for _ in range(4)]
-    weights = [generator.normal(0, 0.3, 5) for _ in range(4)]
+    factors = tuple(generator.integers(0, 13, (5, 2)) for _ in range(4))
+    weights = tuple(generator.normal(0, 0.3, 5) for _ in range(4))
     signature, record, scalings = known()
-    return PolynomialNARXModel(signature, record, 2, scalings, factors, weights)
+    parts = PolynomialNARXParts(2, scalings, factors, weights)
+    return PolynomialNARXModel(signature, record, parts)
 
 
 MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
@@ -113,7 +123,7 @@ def test_a_model_that_sees_later_actions_is_found() -> None:
 
     honest = Mean().fit(DATA.train)
     assert steps_ahead_seen(honest, RUN) == []
-    cheat = Clairvoyant(honest.signature, honest.record, honest.mean)
+    cheat = Clairvoyant(honest.signature, honest.record, honest.parts)
     assert steps_ahead_seen(cheat, RUN) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
 
 
@@ -142,8 +152,9 @@ def test_a_missing_observation_is_replaced_by_its_forecast(model: PredictiveMode
     np.testing.assert_allclose(model.predict(gap, after), model.predict(filled, after), rtol=1e-9)
 
 
-def test_a_model_is_rebuilt_from_its_arrays(model: PredictiveModel[Any]) -> None:
-    again = type(model).from_arrays(model.signature, model.record, *model.to_arrays())
+def test_a_model_is_rebuilt_from_its_header_and_arrays(model: PredictiveModel[Any]) -> None:
+    kinds = {model.kind: type(model)}
+    again = decode(type(model), *encode(type(model), model, lambda _: None), kinds.__getitem__)
     for each in (model, again):
         state = each.state_from_history(RUN.observations[:9], RUN.actions[:9])
         forecast = each.predict(state, RUN.actions[9:12])
@@ -212,7 +223,7 @@ def test_the_koopman_model_forecasts_as_pykoop(lifting: str) -> None:
     pytest.importorskip("pykoop", reason=WITHOUT)
     learner = Koopman(past=3, lifting=lifting, features=30)
     model = learner.fit(DATA.train)
-    runs = standardise(DATA.train, *model.scalings)
+    runs = standardise(DATA.train, *model.parts.scalings)
     pipeline = learner._pipeline(runs)
     pipeline.fit(episodes(runs), n_inputs=2, episode_feature=True)
     table = episodes(runs[:1])[17:26, 1:]  # ticks 17 to 19 are its past
@@ -222,7 +233,7 @@ def test_the_koopman_model_forecasts_as_pykoop(lifting: str) -> None:
     run = DATA.train[0]
     state = model.state_from_history(run.observations[:20], run.actions[:20])
     ours = model.predict(state, run.actions[20:26])
-    np.testing.assert_allclose(model.scalings.observation.apply(ours), theirs[3:], atol=1e-9)
+    np.testing.assert_allclose(model.parts.scalings.observation.apply(ours), theirs[3:], atol=1e-9)
 
 
 def test_the_narx_is_the_one_sysidentpy_finds() -> None:
@@ -231,11 +242,11 @@ def test_the_narx_is_the_one_sysidentpy_finds() -> None:
     estimation = pytest.importorskip("sysidentpy.parameter_estimation")
     run = fresh_synthetic(0, test_count=0).train[0]
     model = PolynomialNARX(degree=2, past=3).fit([run])
-    (scaled,) = standardise([run], *model.scalings)
+    (scaled,) = standardise([run], *model.parts.scalings)
     # There, what acts on a sample is the input of the sample before.
     frols = selection.FROLS(
         order_selection=False,
-        n_terms=len(model.weights[0]),
+        n_terms=len(model.parts.weights[0]),
         ylag=3,
         xlag=3,
         estimator=estimation.LeastSquares(),
@@ -243,7 +254,7 @@ def test_the_narx_is_the_one_sysidentpy_finds() -> None:
     )
     frols.fit(X=np.roll(scaled.actions, -1, axis=0), y=scaled.observations)
     state = model.state_from_history(run.observations[:40], run.actions[:40])
-    ours = model.scalings.observation.apply(model.predict(state, run.actions[40:50]))
+    ours = model.parts.scalings.observation.apply(model.predict(state, run.actions[40:50]))
     theirs = frols.predict(X=scaled.actions[38:50], y=scaled.observations[37:40])
     np.testing.assert_allclose(ours[:9], theirs[3:], rtol=1e-6)
 
@@ -259,14 +270,14 @@ def test_the_gru_runs_as_it_was_trained() -> None:
         network.parameters(),
         strict=True,
     ):
-        tensor.data = torch.as_tensor(model.weights[name], dtype=torch.float32)
-    runs = standardise([RUN], model.observation_scaling, model.action_scaling)
-    whole = segments(runs, len(RUN), 1, model.first, STEP)
+        tensor.data = torch.as_tensor(getattr(model.parts.weights, name), dtype=torch.float32)
+    runs = standardise([RUN], model.parts.observation_scaling, model.parts.action_scaling)
+    whole = segments(runs, len(RUN), 1, model.parts.first, STEP)
     hidden = network.filter(whole.before[:20], whole.actions[:20])[-1]
     limit = torch.full((4,), 1e6)
     theirs = network.roll_out(hidden, whole.before[20], whole.actions[20:30], -limit, limit)
     state = model.state_from_history(RUN.observations[:20], RUN.actions[:20])
-    ours = model.observation_scaling.apply(model.predict(state, RUN.actions[20:30]))
+    ours = model.parts.observation_scaling.apply(model.predict(state, RUN.actions[20:30]))
     np.testing.assert_allclose(ours, theirs[:, 0].detach().numpy(), atol=1e-4)
 
 

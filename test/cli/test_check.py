@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.recordings.bags.writer import BagWriter
 
 Run = Callable[..., Any]

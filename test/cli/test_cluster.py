@@ -20,7 +20,6 @@ from rffpsr_ros.models.rff_psr.fit import initialise, refine
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, fit_two_stages, with_validation
-from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
@@ -219,7 +218,7 @@ def test_a_learner_with_many_minibatches_learns_the_same(
     learner = RFFPSR(**asdict(REFINED.options) | less)
     written = []
     for chosen in (None, client):
-        save_model(learner.fit(recordings(10, 150), client=chosen), tmp_path / "model")
+        learner.fit(recordings(10, 150), client=chosen).save(tmp_path / "model")
         written.append((tmp_path / "model").read_bytes())
     assert written[0] == written[1]
 

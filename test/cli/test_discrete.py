@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.known_systems import IOHMM
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.recordings.bags.writer import BagWriter
 
 TICK_NS = 100_000_000

@@ -35,7 +35,7 @@ def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
 def test_bands_cover_what_they_promise_on_recordings_never_seen() -> None:
     train, test = runs(9, 80, 0), runs(40, 80, 1)
     model = learn(train)
-    model.bands = calibrate(learn, train, horizon=5)
+    model = model.replaced(bands=calibrate(learn, train, horizon=5))
     measured = coverage(model, test, 0.9, horizon=5)
     assert measured is not None
     np.testing.assert_allclose(measured.fixed, 0.9, atol=0.03)
@@ -44,7 +44,7 @@ def test_bands_cover_what_they_promise_on_recordings_never_seen() -> None:
 
 def test_adapted_bands_hold_where_the_noise_has_grown() -> None:
     model = learn(runs(9, 80, 0))
-    model.bands = calibrate(learn, runs(9, 80, 0), horizon=5)
+    model = model.replaced(bands=calibrate(learn, runs(9, 80, 0), horizon=5))
     measured = coverage(model, runs(2, 4000, 2, noise=1.2), 0.9, horizon=5)
     assert measured is not None
     assert measured.fixed.max() < 0.6

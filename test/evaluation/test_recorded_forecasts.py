@@ -19,7 +19,7 @@ def test_errors_are_those_of_the_model_that_was_recorded() -> None:
     model = LastObservation().fit([RUN])
     ((first, told),) = forecasts(model, RUN, 5)
     assert first == 0
-    recorded = RecordedForecasts(Signature.of(RUN), dict(enumerate(told)))
+    recorded = RecordedForecasts.of(Signature.of(RUN), dict(enumerate(told)))
     for start in (0, 9):
         expected = horizon_errors(model, [RUN], 5, start).squared_errors
         found = horizon_errors(recorded, [RUN], 5, start).squared_errors
@@ -27,7 +27,7 @@ def test_errors_are_those_of_the_model_that_was_recorded() -> None:
 
 
 def test_what_was_not_told_is_missing() -> None:
-    recorded = RecordedForecasts(Signature.of(RUN), {2: np.ones((3, 1))})
+    recorded = RecordedForecasts.of(Signature.of(RUN), {2: np.ones((3, 1))})
     state = recorded.initial_state()
     for _ in range(2):
         state = recorded.update(state, np.zeros(1), np.zeros(1))

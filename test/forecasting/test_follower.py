@@ -40,8 +40,8 @@ Fed = tuple[str, int, float]
 def model() -> RFFPSRModel:
     runs = [run(seed, 100) for seed in range(3)]
     model = SingleRFFPSR(iterations=2, features=20, past=6, future=HORIZON, arx_past=6).fit(runs)
-    model.signature = replace(Signature.of(runs[0]), channels=CHANNELS.to_mapping())
-    return model
+    signature = replace(Signature.of(runs[0]), channels=CHANNELS.to_mapping())
+    return model.replaced(signature=signature)
 
 
 def run(seed: int, ticks: int) -> Trajectory:
@@ -249,8 +249,7 @@ def test_the_live_error_is_that_of_forecasts_in_hindsight(
     model: RFFPSRModel, factor: float
 ) -> None:
     record = TrainingRecord(metrics={"validation_mse_by_observation": [[0.04]] * HORIZON})
-    wrong = Wrong(model.signature, record, model.parts)
-    wrong.offset = 0.2 * factor**0.5
+    wrong = Wrong(model.signature, record, model.parts)._varied(offset=0.2 * factor**0.5)
     live = LiveError(wrong, HORIZON)
     for _ in range(HORIZON * ENOUGH + 1):
         assert live.ratio is None
@@ -264,8 +263,7 @@ def test_the_live_error_is_that_of_forecasts_in_hindsight(
 def test_bands_follow_the_error_in_hindsight(model: RFFPSRModel) -> None:
     wrong = Wrong(model.signature, TrainingRecord(), model.parts)
     assert LiveError(wrong, 2).half_width is None
-    wrong.bands = conformal_bands(np.ones((30, 1, 1)))
-    wrong.offset = 3.0
+    wrong = wrong.replaced(bands=conformal_bands(np.ones((30, 1, 1))))._varied(offset=3.0)
     live = LiveError(wrong, 2, coverage=0.8)
     for _ in range(2 * 40 + 1):
         live.step(object(), np.zeros(1), np.zeros(1))

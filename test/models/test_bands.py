@@ -10,7 +10,7 @@ import pytest
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.bands import COVERAGES, conformal_bands
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -60,9 +60,9 @@ def test_a_model_file_carries_the_bands_of_any_kind_of_model(tmp_path: Path) -> 
     )
     model.save(tmp_path / "bare.psr")
     assert load_model(tmp_path / "bare.psr").bands is None
-    model.bands = conformal_bands(draw.normal(size=(40, 3, 2)))
-    model.save(tmp_path / "banded.psr")
+    made = conformal_bands(draw.normal(size=(40, 3, 2)))
+    model.replaced(bands=made).save(tmp_path / "banded.psr")
     bands = load_model(tmp_path / "banded.psr").bands
     assert bands is not None
-    np.testing.assert_array_equal(bands.widths, model.bands.widths)
+    np.testing.assert_array_equal(bands.widths, made.widths)
     np.testing.assert_array_equal(bands.coverages, COVERAGES)

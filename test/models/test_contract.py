@@ -17,8 +17,8 @@ from rffpsr_ros.models.contract import Learner, PredictiveModel, stack_states
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_arx.learner import RFFARX
-from rffpsr_ros.models.storage import load_model
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 

@@ -1,10 +1,11 @@
-"""Model files: what is written comes back, and whatever is wrong is said in one sentence."""
+"""Model files: what is written is read again, and whatever is wrong is said in one sentence."""
 
 import contextlib
 import json
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,16 @@ from hypothesis import strategies as st
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models import storage
-from rffpsr_ros.models.arx.learner import LinearARX, LinearARXModel
-from rffpsr_ros.models.baselines.last_observation import LastObservationModel
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.arx.model import LinearARXModel
+from rffpsr_ros.models.baselines.last_observation import (
+    LastObservationModel,
+    LastObservationParts,
+)
 from rffpsr_ros.models.contract import Signature, TrainingRecord
-from rffpsr_ros.models.storage import load_model, read_model_file, save_model, write_atomically
+from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.storage import read_model_file, write_atomically
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -26,26 +33,27 @@ def a_model() -> LinearARXModel:
         generator.normal(size=(40, 2)), generator.normal(size=(40, 1)), 0.1, ["x", "y"], ["u"]
     )
     model = LinearARX(past=2, future=3, ridge=1e-3).fit([trajectory])
-    model.signature = Signature(
-        ("x", "y"), ("u",), 0.1, {"rate": 10, "inputs": [{"topic": "/a"}]}, ("m", "rad"), ("V",)
+    return model.replaced(
+        signature=Signature(
+            ("x", "y"), ("u",), 0.1, {"rate": 10, "inputs": [{"topic": "/a"}]}, ("m", "rad"), ("V",)
+        ),
+        record=TrainingRecord(
+            {"past": 2}, {"validation_mse": [0.1, 1 / 3, 0.3]}, ("ridge was given",)
+        ),
     )
-    model.record = TrainingRecord(
-        {"past": 2}, {"validation_mse": [0.1, 1 / 3, 0.3]}, ("ridge was given",)
-    )
-    return model
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "model.psr"
-    save_model(a_model(), path)
+    a_model().save(path)
     return path
 
 
 def rewrite(path: Path, **changes: object) -> None:
     """Change entries of the header and seal the file anew, as another version would."""
     header, arrays = read_model_file(path)
-    header.update(changes)
+    header = {**header, **changes}
     header["checksum"] = storage._checksum(header, arrays)
     with path.open("wb") as file:
         storage._write_zip(file, header, arrays)
@@ -54,8 +62,15 @@ def rewrite(path: Path, **changes: object) -> None:
 def assert_same(first: LinearARXModel, second: LinearARXModel) -> None:
     assert first.signature == second.signature
     assert first.record == second.record
-    for name, array in first.to_arrays()[1].items():
-        np.testing.assert_array_equal(array, second.to_arrays()[1][name])
+    for array, other in zip(flat(first.parts), flat(second.parts), strict=True):
+        np.testing.assert_array_equal(array, other)
+
+
+def flat(parts: Any) -> list[Array]:
+    """Return the arrays of parts, in their order."""
+    if isinstance(parts, tuple):
+        return [array for part in parts for array in flat(part)]
+    return [parts]
 
 
 def test_a_loaded_model_is_the_saved_one(saved: Path) -> None:
@@ -73,7 +88,7 @@ def test_memory_order_of_an_array_does_not_change_the_bytes(tmp_path: Path) -> N
     contents = []
     for mean in (np.arange(6.0)[::2], np.arange(6.0)[::2].astype(">f8"), np.array([0.0, 2, 4])):
         model = LastObservationModel(
-            Signature(("a", "b", "c"), ("u",), 1.0), TrainingRecord(), mean
+            Signature(("a", "b", "c"), ("u",), 1.0), TrainingRecord(), LastObservationParts(mean)
         )
         model.save(tmp_path / "m")
         contents.append((tmp_path / "m").read_bytes())
@@ -82,7 +97,7 @@ def test_memory_order_of_an_array_does_not_change_the_bytes(tmp_path: Path) -> N
 
 def test_numpy_and_unzip_read_the_file_without_this_package(saved: Path) -> None:
     with np.load(saved, allow_pickle=False) as content:
-        np.testing.assert_array_equal(content["intercept"], a_model().intercept)
+        np.testing.assert_array_equal(content["parts.intercept"], a_model().parts.intercept)
     with zipfile.ZipFile(saved) as archive:
         header = json.loads(archive.read("header.json"))
     assert header["kind"] == "linear_arx"
@@ -91,9 +106,8 @@ def test_numpy_and_unzip_read_the_file_without_this_package(saved: Path) -> None
 
 
 def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
-    model = a_model()
-    model.record = TrainingRecord(metrics={"mse": [np.float64("nan"), np.inf, np.float64(1.5)]})
-    model.save(tmp_path / "m")
+    record = TrainingRecord(metrics={"mse": [np.float64("nan"), np.inf, np.float64(1.5)]})
+    a_model().replaced(record=record).save(tmp_path / "m")
     assert load_model(tmp_path / "m").record.metrics == {"mse": [None, None, 1.5]}
 
 
@@ -155,7 +169,7 @@ def test_a_cut_file_is_said(saved: Path, part: float) -> None:
 
 def test_a_change_that_the_zip_cannot_notice_is_said(saved: Path) -> None:
     header, arrays = read_model_file(saved)
-    arrays["intercept"] = arrays["intercept"] + 1e-12
+    arrays["parts.intercept"] = arrays["parts.intercept"] + 1e-12
     with saved.open("wb") as file:
         storage._write_zip(file, header, arrays)
     with pytest.raises(InputError, match="is damaged"):
@@ -165,7 +179,7 @@ def test_a_change_that_the_zip_cannot_notice_is_said(saved: Path) -> None:
 def test_a_pickled_array_is_never_unpickled(saved: Path) -> None:
     header, _ = read_model_file(saved)
     with saved.open("wb") as file:
-        np.savez(file, allow_pickle=True, intercept=np.array([{"a": 1}], dtype=object))
+        np.savez(file, allow_pickle=True, **{"parts.intercept": np.array([{"a": 1}], dtype=object)})
     with zipfile.ZipFile(saved, "a") as archive:
         archive.writestr("header.json", json.dumps(header))
     with pytest.raises(InputError, match="is damaged"):
@@ -175,6 +189,12 @@ def test_a_pickled_array_is_never_unpickled(saved: Path) -> None:
 def test_a_newer_format_is_said(saved: Path) -> None:
     rewrite(saved, format_version=99, package_version="7.0.0")
     with pytest.raises(InputError, match=r"format version 99, written by rffpsr_ros 7\.0\.0"):
+        load_model(saved)
+
+
+def test_an_older_format_is_said(saved: Path) -> None:
+    rewrite(saved, format_version=1)
+    with pytest.raises(InputError, match=r"format version 1, which is no longer read; train it"):
         load_model(saved)
 
 

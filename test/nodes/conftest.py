@@ -346,8 +346,10 @@ def learn(system: System, folder: Path, name: str) -> Path:
         iterations=5, features=40, past=8, future=5, arx_past=8, narx_features=20
     ).fit(named[:3], named[3:])
     signature = Signature.of(named[0])
-    model.signature = replace(signature, channels=configuration.to_mapping())
-    model.bands = conformal_bands(residuals(model, named[3:], 5, 9))
+    model = model.replaced(
+        signature=replace(signature, channels=configuration.to_mapping()),
+        bands=conformal_bands(residuals(model, named[3:], 5, 9)),
+    )
     path = folder / f"{name}.psr"
     model.save(path)
     return path

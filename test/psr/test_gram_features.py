@@ -23,11 +23,8 @@ from rffpsr_ros.psr.fourier_features import (
     draw_frequencies,
     random_fourier_features,
 )
-from rffpsr_ros.psr.gram_features import (
-    KernelMap,
-    gaussian_kernel,
-    needed_memory,
-)
+from rffpsr_ros.psr.gram_features import needed_memory
+from rffpsr_ros.psr.kernel_features import KernelMap, gaussian_kernel
 from rffpsr_ros.psr.stage_one import JointStageOne
 from rffpsr_ros.psr.system_map import contract
 from rffpsr_ros.psr.two_stage import TwoStageOptions, learn_system

@@ -32,7 +32,7 @@ from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.training.recordings import (
     Parts,
     Recordings,

@@ -9,7 +9,8 @@ from typing import Any
 
 from rffpsr_ros.cli.console import aligned, say, say_json
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.models.storage import ModelFile, load_model, read_model_file
+from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.storage import ModelFile, read_model_file
 
 
 def add_arguments(parser: Parser) -> None:

@@ -30,7 +30,8 @@ from rffpsr_ros.forecasting.follower import FollowOptions, channels_of
 from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel, Signature
-from rffpsr_ros.models.storage import load_model, write_atomically
+from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.storage import write_atomically
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.read_report import ReadReport

@@ -41,7 +41,6 @@ from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
 from rffpsr_ros.models.contract import Learner, PredictiveModel
-from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -138,10 +137,10 @@ def run(arguments: argparse.Namespace) -> None:
         model = fit(learner, parts.train, parts.validation or None, progress, client)
         errors = _validation_errors(model, known, arguments.model, progress)
         used = [*known.train, *known.validation]
-        measure_bands(model, learner, used, progress, arguments.bands)
-    sign(model, configuration, recordings)
-    _remember(model, request, errors)
-    save_model(model, target)
+        model = measure_bands(model, learner, used, progress, arguments.bands)
+    model = signed(model, configuration, recordings)
+    model = _with_request(model, request, errors)
+    model.save(target)
     stages = progress.stages() if arguments.profile else []
     seconds = time.monotonic() - began
     summary = _Summary(target, model, recordings, parts, errors, seconds, stages)
@@ -222,30 +221,31 @@ def _validation_errors(
         return {}
 
 
-def sign(
+def signed(
     model: PredictiveModel[Any], configuration: ChannelConfiguration, recordings: Recordings
-) -> None:
-    """Let the model know what its columns are made of."""
+) -> PredictiveModel[Any]:
+    """Return the model with what its columns are made of."""
     bag = recordings.report.bags[0]
-    model.signature = replace(
+    signature = replace(
         model.signature,
         channels=without_policy(configuration).with_types(bag.topic_types).to_mapping(),
         observation_units=bag.observation_units,
         action_units=bag.action_units,
     )
+    return model.replaced(signature=signature)
 
 
-def _remember(
+def _with_request(
     model: PredictiveModel[Any],
     request: Mapping[str, Any],
     errors: Mapping[str, HorizonErrors],
-) -> None:
-    """Note in the model what was asked for and how it did beside the baselines."""
+) -> PredictiveModel[Any]:
+    """Return the model with what was asked for, and how it did beside the baselines."""
     options = {**model.record.options, REQUEST: request}
     metrics = dict(model.record.metrics)
     if errors:
         metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
-    model.record = replace(model.record, options=options, metrics=metrics)
+    return model.replaced(record=replace(model.record, options=options, metrics=metrics))
 
 
 class _Summary(NamedTuple):

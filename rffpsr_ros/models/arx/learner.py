@@ -8,7 +8,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling, forgiving_scaling, standardise
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.arx.model import LinearARXModel
+from rffpsr_ros.models.arx.model import LinearARXModel, LinearARXParts
 from rffpsr_ros.models.arx.regression import (
     Shape,
     Sums,
@@ -21,8 +21,6 @@ from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-__all__ = ["RIDGES", "LinearARX", "LinearARXModel"]
 
 RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """What the ridge is chosen from: the less noise in a recording, the smaller the best one."""
@@ -134,9 +132,7 @@ def _model(
     history, one, ahead = np.split(
         weights[:, older:], [past * shape.tick, past * shape.tick + 1], 1
     )
-    return LinearARXModel(
-        signature,
-        record,
+    parts = LinearARXParts(
         np.array(lengths),
         history.reshape(len(lengths), past, shape.tick, shape.future, shape.d_o),
         ahead.reshape(len(lengths), shape.future, shape.d_a, shape.future, shape.d_o),
@@ -144,6 +140,7 @@ def _model(
         observation_scaling,
         action_scaling,
     )
+    return LinearARXModel(signature, record, parts)
 
 
 def _folds(

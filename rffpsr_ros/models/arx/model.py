@@ -11,12 +11,12 @@ histories with a mean instead would spoil the one regression for all ticks that 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.tick_window import append_rows
 from rffpsr_ros.numerics.arrays import Array
 
@@ -30,56 +30,50 @@ class LinearARXState(NamedTuple):
     """How many were seen so far, () integer."""
 
 
+class LinearARXParts(NamedTuple):
+    """The regressions of L history lengths and H horizons, in standard units."""
+
+    lengths: Array
+    """(L,) integers: ticks of history that the regressions use, from 0 to ``past``."""
+    history_weights: Array
+    """(L, past, d_o + d_a, H, d_o), oldest tick first."""
+    action_weights: Array
+    """(L, H, d_a, H, d_o): entry [:, k, :, h] is zero for k > h."""
+    intercept: Array
+    """(L, H, d_o)"""
+    observation_scaling: Scaling
+    """Mean and standard deviation of the training observations."""
+    action_scaling: Scaling
+    """Of the training actions."""
+
+
 class LinearARXModel(PredictiveModel[LinearARXState]):
     """Direct multi-step linear forecasts; beyond ``future`` steps they are fed back.
 
     Attributes
     ----------
-    lengths
-        (L,) ticks of history that the regressions use, from 0 to ``past``.
-    history_weights
-        (L, past, d_o + d_a, future, d_o) on the history in standard units, oldest tick first.
-    action_weights
-        (L, future, d_a, future, d_o): entry [:, k, :, h] is zero for k > h.
-    intercept
-        (L, future, d_o)
-    observation_scaling, action_scaling
-        Mean and standard deviation of the training columns.
+    past, future
+        Ticks of history at the most, and horizons with a regression of their own.
     """
 
     kind: ClassVar[str] = "linear_arx"
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        lengths: Array,
-        history_weights: Array,
-        action_weights: Array,
-        intercept: Array,
-        observation_scaling: Scaling,
-        action_scaling: Scaling,
-    ) -> None:
-        """Take the weights in standard units; see the class for their shapes."""
-        self.signature = signature
-        self.record = record
-        self.lengths = lengths
-        self.history_weights = history_weights
-        self.action_weights = action_weights
-        self.intercept = intercept
-        self.observation_scaling = observation_scaling
-        self.action_scaling = action_scaling
-        self.past = history_weights.shape[1]
-        self.future = intercept.shape[1]
+    parts_class = LinearARXParts
+    parts: LinearARXParts
+
+    def _prepare(self) -> None:
+        parts = self.parts
+        self.past = parts.history_weights.shape[1]
+        self.future = parts.intercept.shape[1]
         # As matrices from all inputs to all outputs: one product a forecast.
-        outputs = intercept[0].size
-        self._from_history = history_weights.reshape(len(lengths), -1, outputs)
-        self._from_actions = action_weights.reshape(len(lengths), -1, outputs)
+        regressions, outputs = len(parts.lengths), parts.intercept[0].size
+        self._from_history = parts.history_weights.reshape(regressions, -1, outputs)
+        self._from_actions = parts.action_weights.reshape(regressions, -1, outputs)
 
     def initial_state(self) -> LinearARXState:
         """Return the state in which nothing was seen."""
         return LinearARXState(
-            np.zeros((self.past, self.history_weights.shape[2])), np.zeros((), dtype=np.int64)
+            np.zeros((self.past, self.parts.history_weights.shape[2])), np.zeros((), dtype=np.int64)
         )
 
     def update(self, state: LinearARXState, action: Array, observation: Array) -> LinearARXState:
@@ -88,28 +82,28 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
         if missing.any():
             expected = self.predict(state, action[..., None, :])[..., 0, :]
             observation = np.where(missing, expected, observation)
-        seen = self.observation_scaling.apply(observation)[..., None, :]
-        return _after(state, seen, self.action_scaling.apply(action)[..., None, :])
+        seen = self.parts.observation_scaling.apply(observation)[..., None, :]
+        return _after(state, seen, self.parts.action_scaling.apply(action)[..., None, :])
 
     def predict(self, state: LinearARXState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        planned = self.action_scaling.apply(actions)
+        planned = self.parts.action_scaling.apply(actions)
         blocks, horizon = [], actions.shape[-2]
         for start in range(0, horizon, self.future):
             plan = planned[..., start : start + self.future, :]
             blocks.append(self._forecast(state, plan))
             if start + self.future < horizon:
                 state = _after(state, blocks[-1], plan)
-        return self.observation_scaling.invert(np.concatenate(blocks, axis=-2))
+        return self.parts.observation_scaling.invert(np.concatenate(blocks, axis=-2))
 
     def _forecast(self, state: LinearARXState, plan: Array) -> Array:
         """Return the forecast of at most ``future`` steps, all in standard units."""
         history = state.history.reshape(*state.history.shape[:-2], -1)
-        chosen = self.lengths.searchsorted(state.ticks, side="right") - 1
+        chosen = self.parts.lengths.searchsorted(state.ticks, side="right") - 1
         if chosen.ndim == 0:
             return self._by_regression(int(chosen), history, plan)
         batch = np.broadcast_shapes(history.shape[:-1], plan.shape[:-2])
-        forecast = np.empty((*batch, plan.shape[-2], self.intercept.shape[-1]))
+        forecast = np.empty((*batch, plan.shape[-2], self.parts.intercept.shape[-1]))
         for i in np.unique(chosen):
             from_i = self._by_regression(i, history, plan)
             np.copyto(forecast, from_i, where=(chosen == i)[..., None, None])
@@ -117,42 +111,13 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
 
     def _by_regression(self, i: int, history: Array, plan: Array) -> Array:
         """Return the forecast of regression i from histories (..., past (d_o + d_a))."""
-        steps, columns = plan.shape[-2], self.intercept.shape[-1]
+        steps, columns = plan.shape[-2], self.parts.intercept.shape[-1]
         inputs, outputs = steps * plan.shape[-1], steps * columns
         past = history @ self._from_history[i, :, :outputs]
         ahead = plan.reshape(*plan.shape[:-2], inputs) @ self._from_actions[i, :inputs, :outputs]
         forecast: Array = past + ahead
-        return forecast.reshape(*forecast.shape[:-1], steps, columns) + self.intercept[i, :steps]
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return weights and scalings."""
-        return {}, {
-            "lengths": self.lengths,
-            "history_weights": self.history_weights,
-            "action_weights": self.action_weights,
-            "intercept": self.intercept,
-            "observation_scaling": np.stack(self.observation_scaling),
-            "action_scaling": np.stack(self.action_scaling),
-        }
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> LinearARXModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        return cls(
-            signature,
-            record,
-            arrays["lengths"],
-            arrays["history_weights"],
-            arrays["action_weights"],
-            arrays["intercept"],
-            Scaling(*arrays["observation_scaling"]),
-            Scaling(*arrays["action_scaling"]),
+        return (
+            forecast.reshape(*forecast.shape[:-1], steps, columns) + self.parts.intercept[i, :steps]
         )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.training_set import observation_mean, training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -19,20 +19,24 @@ class LastObservationState(NamedTuple):
     observation: Array
 
 
+class LastObservationParts(NamedTuple):
+    """What the baseline consists of."""
+
+    mean: Array
+    """(d_o,): of the training observations, forecast before anything was seen."""
+
+
 class LastObservationModel(PredictiveModel[LastObservationState]):
     """Forecast the last observation, per column, at every horizon."""
 
     kind: ClassVar[str] = "last_observation"
 
-    def __init__(self, signature: Signature, record: TrainingRecord, mean: Array) -> None:
-        """Take the training ``mean`` (d_o,) to forecast before anything was seen."""
-        self.signature = signature
-        self.record = record
-        self.mean = mean
+    parts_class = LastObservationParts
+    parts: LastObservationParts
 
     def initial_state(self) -> LastObservationState:
         """Return the training mean as what was seen last."""
-        return LastObservationState(self.mean)
+        return LastObservationState(self.parts.mean)
 
     def update(
         self, state: LastObservationState, action: Array, observation: Array
@@ -46,21 +50,6 @@ class LastObservationModel(PredictiveModel[LastObservationState]):
         batch = np.broadcast_shapes(last.shape[:-2], actions.shape[:-2])
         return np.broadcast_to(last, (*batch, actions.shape[-2], last.shape[-1])).copy()
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return the training mean."""
-        return {}, {"mean": self.mean}
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> LastObservationModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        return cls(signature, record, arrays["mean"])
-
 
 class LastObservation:
     """Learner of `LastObservationModel`; it has no options."""
@@ -70,4 +59,6 @@ class LastObservation:
     ) -> LastObservationModel:
         """Return the baseline for trajectories like ``train``."""
         signature = training_signature(train, validation)
-        return LastObservationModel(signature, TrainingRecord(), observation_mean(train))
+        return LastObservationModel(
+            signature, TrainingRecord(), LastObservationParts(observation_mean(train))
+        )

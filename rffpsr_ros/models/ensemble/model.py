@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.filter_monitor import Events
 from rffpsr_ros.numerics.arrays import Array
 
@@ -36,58 +34,56 @@ class OutputLimits(NamedTuple):
         return forecast if believed.all() else np.where(believed, forecast, fallback)
 
 
+class EnsembleParts(NamedTuple):
+    """What an ensemble of M members consists of: o_h = sum over m of w_hm o_h^(m)."""
+
+    members: tuple[PredictiveModel[Any], ...]
+    """Models with the same observations and actions."""
+    weights: Array
+    """w (H, d_o, M), not negative, adding up to 1 over members."""
+    limits: OutputLimits | None = None
+    """A nonlinear model that is fed its own forecasts can run away where it has never been; then a
+    linear one replaces it. None: no limits."""
+    bounds: Bounds | None = None
+    """Between what forecasts are held, where recordings show such bounds."""
+
+
+class MemberWeights(NamedTuple):
+    """Who takes part in forecasts of some length."""
+
+    places: tuple[int, ...]
+    """Of the members."""
+    weights: Array
+    """(members that take part, H, d_o)"""
+
+
 class EnsembleModel(PredictiveModel[EnsembleState]):
     """A weighted sum of the members' forecasts, by horizon and observation.
 
     Every member follows what happens by itself. Beyond the horizons for which there are weights
     those of the last one hold.
-
-    Attributes
-    ----------
-    members
-        Models with the same signature.
-    weights
-        (H, d_o, members), not negative, adding up to 1 over members.
-    limits
-        A nonlinear model that is fed its own forecasts can run away where it has never been;
-        then a linear one replaces it. None: no limits.
-    bounds
-        Between what forecasts are held, where recordings show such bounds.
     """
 
     kind: ClassVar[str] = "ensemble"
+    parts_class = EnsembleParts
+    parts: EnsembleParts
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        members: Sequence[PredictiveModel[Any]],
-        weights: Array,
-        limits: OutputLimits | None = None,
-        bounds: Bounds | None = None,
-    ) -> None:
-        """Take the members and their weights."""
-        self.signature = signature
-        self.record = record
-        self.members = tuple(members)
-        self.weights = weights
-        self.limits = limits
-        self.bounds = bounds
-        self._blends: dict[int, tuple[list[int], Array]] = {}
+    def _prepare(self) -> None:
+        self._known = _known(self.parts)
 
     @property
     def history_length(self) -> int:
         """Ticks after which any member knows better than its initial state."""
-        return max(member.history_length for member in self.members)
+        return max(member.history_length for member in self.parts.members)
 
     def initial_state(self) -> EnsembleState:
         """Return the members' initial states."""
-        return EnsembleState(tuple(member.initial_state() for member in self.members))
+        return EnsembleState(tuple(member.initial_state() for member in self.parts.members))
 
     def state_from_history(self, observations: Array, actions: Array) -> EnsembleState:
         """Return the members' states after a history (T, d_o), (T, d_a)."""
         return EnsembleState(
-            tuple(member.state_from_history(observations, actions) for member in self.members)
+            tuple(member.state_from_history(observations, actions) for member in self.parts.members)
         )
 
     def update(self, state: EnsembleState, action: Array, observation: Array) -> EnsembleState:
@@ -95,99 +91,63 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
         return EnsembleState(
             tuple(
                 member.update(of_member, action, observation)
-                for member, of_member in zip(self.members, state.members, strict=True)
+                for member, of_member in zip(self.parts.members, state.members, strict=True)
             )
         )
 
     def predict(self, state: EnsembleState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
-        places, weights = self._blend_of(actions.shape[-2])
+        members, _, limits, bounds = self.parts
+        places, weights = self._weights_of(actions.shape[-2])
         forecasts: Array = np.array(
-            [self.members[place].predict(state.members[place], actions) for place in places]
+            [members[place].predict(state.members[place], actions) for place in places]
         )
-        if self.limits is not None:
-            forecasts = self.limits(forecasts, forecasts[places.index(self.limits.fallback)])
+        if limits is not None:
+            forecasts = limits(forecasts, forecasts[places.index(limits.fallback)])
         if actions.ndim > 2 or forecasts.ndim > 3:
             weights = weights[:, None]
         blended: Array = (weights * forecasts).sum(axis=0)
-        return blended if self.bounds is None else self.bounds(blended)
+        return blended if bounds is None else bounds(blended)
 
-    def _blend_of(self, horizon: int) -> tuple[list[int], Array]:
-        """Return the places of the members that are needed, and their weights (n, H, d_o)."""
-        if horizon not in self._blends:
-            last = np.minimum(np.arange(horizon), len(self.weights) - 1)
-            weights = np.moveaxis(self.weights[last], -1, 0)
-            needed: Array = np.array(weights.any(axis=(1, 2)))
-            if self.limits is not None:
-                needed[self.limits.fallback] = True
-            places = np.flatnonzero(needed)
-            self._blends[horizon] = places.tolist(), weights[places]
-        return self._blends[horizon]
+    def _weights_of(self, horizon: int) -> MemberWeights:
+        """Return who is needed for so many steps; the last weights hold beyond those known."""
+        known = len(self._known)
+        if 0 < horizon <= known:
+            return self._known[horizon - 1]
+        places, weights = self._known[-1]
+        rows = np.minimum(np.arange(horizon), known - 1)
+        return MemberWeights(places, np.take(weights, rows, axis=1))
 
     def inference_model(self, compiled: bool = True) -> EnsembleModel:
         """Return the ensemble of the members as they run live."""
-        inference = copy.copy(self)
-        inference.members = tuple(member.inference_model(compiled) for member in self.members)
-        return inference
+        members = tuple(member.inference_model(compiled) for member in self.parts.members)
+        return EnsembleModel(
+            self.signature, self.record, self.parts._replace(members=members), self.bands
+        )
 
     def events(self, state: EnsembleState) -> Events:
         """Return what happened to the beliefs, counted by kind: of the member with the most."""
         counts = [
             member.events(of_member)
-            for member, of_member in zip(self.members, state.members, strict=True)
+            for member, of_member in zip(self.parts.members, state.members, strict=True)
             if hasattr(member, "events")
         ]
         if not counts:
             return Events.none()
         return Events(*(np.max(kind, axis=0) for kind in zip(*counts, strict=True)))
 
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return the weights, and the members under names of their own."""
-        headers: list[dict[str, Any]] = []
-        arrays = {"weights": self.weights}
-        fallback = None
-        if self.limits is not None:
-            arrays |= {"limits_low": self.limits.low, "limits_high": self.limits.high}
-            fallback = self.limits.fallback
-        if self.bounds is not None:
-            arrays |= {"bounds_low": self.bounds.low, "bounds_high": self.bounds.high}
-        for place, member in enumerate(self.members):
-            header, own = member.to_arrays()
-            headers.append({"kind": member.kind, "model": header})
-            arrays |= {f"{_prefix(place)}{name}": array for name, array in own.items()}
-        return {"members": headers, "fallback": fallback}, arrays
 
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> EnsembleModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        from rffpsr_ros.models.storage import model_class
-
-        members = []
-        for place, member in enumerate(header["members"]):
-            prefix = _prefix(place)
-            own = {
-                name.removeprefix(prefix): array
-                for name, array in arrays.items()
-                if name.startswith(prefix)
-            }
-            kind = model_class(member["kind"])
-            members.append(kind.from_arrays(signature, record, member["model"], own))
-        limits = None
-        if header["fallback"] is not None:
-            limits = OutputLimits(
-                arrays["limits_low"], arrays["limits_high"], int(header["fallback"])
-            )
-        bounds = None
-        if "bounds_low" in arrays:
-            bounds = Bounds(arrays["bounds_low"], arrays["bounds_high"])
-        return cls(signature, record, members, arrays["weights"], limits, bounds)
-
-
-def _prefix(place: int) -> str:
-    return f"member_{place}_"
+def _known(parts: EnsembleParts) -> tuple[MemberWeights, ...]:
+    """Return who takes part in forecasts of 1, 2, ... H steps: who has a weight in one of them."""
+    of_members = np.moveaxis(parts.weights, -1, 0)
+    chosen: dict[tuple[int, ...], Array] = {}
+    found = []
+    for steps in range(1, len(parts.weights) + 1):
+        needed: Array = np.array(of_members[:, :steps].any(axis=(1, 2)))
+        if parts.limits is not None:
+            needed[parts.limits.fallback] = True
+        places = tuple(np.flatnonzero(needed).tolist())
+        if places not in chosen:
+            chosen[places] = of_members[list(places)]
+        found.append(MemberWeights(places, chosen[places][:, :steps]))
+    return tuple(found)

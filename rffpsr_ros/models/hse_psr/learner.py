@@ -1,4 +1,4 @@
-"""HSE-PSR: the predictive state representation by Gram matrices that RFF-PSR approximates."""
+"""`HSEPSR`: learns the predictive state representation by Gram matrices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.models.hse_psr.model import HSEPSRModel
 from rffpsr_ros.models.option_checks import require
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
@@ -40,12 +41,6 @@ class HSEPSROptions(RFFPSROptions):
         """Check every option."""
         super().__post_init__()
         require("memory", self.memory, lambda v: v > 0, "greater than 0")
-
-
-class HSEPSRModel(RFFPSRModel):
-    """An RFF-PSR whose features are the kernel's own."""
-
-    kind: ClassVar[str] = "hse_psr"
 
 
 class HSEPSR(SingleRFFPSR):

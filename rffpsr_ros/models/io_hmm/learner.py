@@ -20,7 +20,7 @@ from rffpsr_ros.models.io_hmm.discrete_system import (
     discrete_step,
     learn_discrete_systems,
 )
-from rffpsr_ros.models.io_hmm.model import IOHMMModel
+from rffpsr_ros.models.io_hmm.model import IOHMMModel, IOHMMParts
 from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
@@ -117,7 +117,9 @@ class IOHMM:
             "state_rank": len(system.start),
         }
         record = TrainingRecord(options, {"validation_brier": chosen.score})
-        return IOHMMModel(signature, record, system, symbols, choices)
+        return IOHMMModel(
+            signature, record, IOHMMParts(system, symbols, choices, chosen.options.past)
+        )
 
     def _choose(
         self,

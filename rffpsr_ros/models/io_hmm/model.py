@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.io_hmm.discrete_system import DiscreteSystem, chances, discrete_step
 from rffpsr_ros.models.io_hmm.symbols import Codebook
 from rffpsr_ros.numerics.arrays import Array
@@ -16,6 +16,19 @@ class IOHMMState(NamedTuple):
     """The belief; a leading batch axis is allowed."""
 
     belief: Array  # (p,)
+
+
+class IOHMMParts(NamedTuple):
+    """What an IO-HMM consists of."""
+
+    system: DiscreteSystem
+    """Chances of symbols, and the next belief, by belief, action and symbol."""
+    symbols: Codebook
+    """The S rows (d_o,) that observations can be."""
+    choices: Codebook
+    """The A rows (d_a,) that actions can be."""
+    past: int
+    """Ticks of history that training looked at."""
 
 
 class IOHMMModel(PredictiveModel[IOHMMState]):
@@ -28,77 +41,43 @@ class IOHMMModel(PredictiveModel[IOHMMState]):
 
     kind: ClassVar[str] = "io_hmm"
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        system: DiscreteSystem,
-        symbols: Codebook,
-        choices: Codebook,
-    ) -> None:
-        """Take the system, its observation symbols and its actions."""
-        self.signature = signature
-        self.record = record
-        self.system = DiscreteSystem(*map(np.ascontiguousarray, system))
-        self.symbols = symbols
-        self.choices = choices
+    parts_class = IOHMMParts
+    parts: IOHMMParts
 
     @property
     def history_length(self) -> int:
         """Ticks of history that training looked at."""
-        return int(self.record.options["past"])
+        return self.parts.past
 
     def initial_state(self) -> IOHMMState:
         """Return the belief at an episode's start: the average one."""
-        return IOHMMState(self.system.start.copy())
+        return IOHMMState(self.parts.system.start.copy())
 
     def update(self, state: IOHMMState, action: Array, observation: Array) -> IOHMMState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         belief = np.atleast_2d(state.belief)
-        chosen, seen = self._chosen(action), self.symbols.matches(observation)
+        chosen, seen = self._chosen(action), self.parts.symbols.matches(observation)
         following = discrete_step(
-            self.system, belief, np.atleast_1d(chosen), np.atleast_2d(seen).astype(float)
+            self.parts.system, belief, np.atleast_1d(chosen), np.atleast_2d(seen).astype(float)
         )
         return IOHMMState(following if state.belief.ndim == 2 else following[0])
 
     def predict(self, state: IOHMMState, actions: Array) -> Array:
         """Return the expected rows (H, d_o), or (B, H, d_o), given the next H actions."""
-        return np.asarray(self.probabilities(state, actions) @ self.symbols.rows)
+        return np.asarray(self.probabilities(state, actions) @ self.parts.symbols.rows)
 
     def probabilities(self, state: IOHMMState, actions: Array) -> Array:
         """Return the probabilities (H, S), or (B, H, S), of the symbols `symbols.rows`."""
         plans = self._chosen(actions if actions.ndim == 3 else actions[None])
         belief = np.broadcast_to(state.belief, (len(plans), state.belief.shape[-1]))
-        anything = np.ones((len(plans), len(self.symbols.rows)))
+        anything = np.ones((len(plans), len(self.parts.symbols.rows)))
         forecasts = []
         for h in range(plans.shape[1]):
-            forecasts.append(chances(self.system, belief, plans[:, h]))
-            belief = discrete_step(self.system, belief, plans[:, h], anything)
+            forecasts.append(chances(self.parts.system, belief, plans[:, h]))
+            belief = discrete_step(self.parts.system, belief, plans[:, h], anything)
         forecast = np.stack(forecasts, axis=1)
         return forecast if actions.ndim == 3 or state.belief.ndim == 2 else forecast[0]
 
     def _chosen(self, action: Array) -> Array:
         """Return the numbers (...) of actions (..., d_a); unknown ones count as the nearest."""
-        return np.asarray(self.choices.matches(action).argmax(-1))
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return the system and its symbols."""
-        return {}, {
-            **self.system._asdict(),
-            "symbols": self.symbols.rows,
-            "choices": self.choices.rows,
-        }
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> IOHMMModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        system = DiscreteSystem(*(arrays[name] for name in DiscreteSystem._fields))
-        return cls(
-            signature, record, system, Codebook(arrays["symbols"]), Codebook(arrays["choices"])
-        )
+        return np.asarray(self.parts.choices.matches(action).argmax(-1))

@@ -19,7 +19,7 @@ from rffpsr_ros.models.kalman.linear_system import (
     kalman_step,
     settled_means,
 )
-from rffpsr_ros.models.kalman.model import KalmanModel
+from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
 from rffpsr_ros.models.kalman.subspace import SubspaceOptions, learn_linear_systems
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
@@ -123,7 +123,7 @@ class Kalman:
             {**vars(chosen.options), "order": chosen.order},
             {"validation_mse": by_horizon.sum(1).tolist(), "score": chosen.score},
         )
-        return KalmanModel(signature, record, system, *scalings)
+        return KalmanModel(signature, record, KalmanParts(system, *scalings))
 
     def _choose(
         self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress | None

@@ -13,7 +13,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.kalman.forecast_errors import forecast_errors, stretches
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
-from rffpsr_ros.models.kalman.model import KalmanModel
+from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
 from rffpsr_ros.models.n4sid.oblique_projection import (
     Way,
     is_stable,
@@ -117,7 +117,7 @@ class N4SID:
             options={"past": self.past, "future": self.future, **choice._asdict()},
             metrics={"held_out_scores": {str(one): score for one, score in scores.items()}},
         )
-        return KalmanModel(signature, record, candidates[choice], *scalings)
+        return KalmanModel(signature, record, KalmanParts(candidates[choice], *scalings))
 
     def _folds(self, train: Sequence[Trajectory]) -> list[Fold]:
         """Return folds of the recordings; too short to be cut, they are judged by themselves."""

@@ -21,7 +21,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.output_error.gauss_newton import descend
-from rffpsr_ros.models.output_error.model import OutputErrorModel
+from rffpsr_ros.models.output_error.model import OutputErrorModel, OutputErrorParts
 from rffpsr_ros.models.output_error.recurrence import Free, Recurrence
 from rffpsr_ros.models.output_error.simulation_error import free_stretches, simulation_error
 from rffpsr_ros.models.training_set import training_signature
@@ -152,7 +152,8 @@ class OutputError:
                 with one_blas_thread():
                     weights = descend(recurrence, weights, longest, ridge, linear, STEPS)
             record = self._record(ridge, recurrence, weights, longest, scalings[0])
-            yield OutputErrorModel(signature, record, recurrence, weights, start, *scalings)
+            parts = OutputErrorParts(recurrence, weights, start, *scalings)
+            yield OutputErrorModel(signature, record, parts)
 
     def directions(self, observed: int, acted: int) -> int:
         """Return how many directions of features there is room for, beside a linear recurrence."""

@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.output_error.recurrence import Recurrence, run_freely
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.fourier_features import FeatureMap
+
+
+class OutputErrorParts(NamedTuple):
+    """What an output-error model consists of, in standard units."""
+
+    recurrence: Recurrence
+    """The features z of the window, and the bounds within which predictions are held."""
+    weights: Array
+    """W (P, d_o)"""
+    start: Array
+    """(d_o + d_a,): the tick that stands for the past before anything was seen."""
+    observation_scaling: Scaling
+    action_scaling: Scaling
 
 
 class OutputErrorModel(TickWindowModel):
-    """Forecasts by feeding predictions back, from the first tick on; see `OutputError`.
-
-    Attributes
-    ----------
-    recurrence
-        Features, and the bounds within which predictions are held.
-    weights
-        (P, d_o), in standard units.
-    """
+    """Forecasts by feeding predictions back, from the first tick on; see `OutputError`."""
 
     kind: ClassVar[str] = "output_error"
+    parts_class = OutputErrorParts
+    parts: OutputErrorParts
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        recurrence: Recurrence,
-        weights: Array,
-        start: Array,
-        observation_scaling: Scaling,
-        action_scaling: Scaling,
-    ) -> None:
-        """Take recurrence, weights and start in standard units."""
-        self.signature = signature
-        self.record = record
-        self.recurrence = recurrence
-        self.weights = weights
-        self.start = start
-        self.observation_scaling = observation_scaling
-        self.action_scaling = action_scaling
-        observed, acted = weights.shape[1], len(action_scaling.mean)
-        self.past = (len(recurrence.low) - acted) // (observed + acted)
+    def _prepare(self) -> None:
+        observed, acted = self.parts.weights.shape[1], len(self.parts.action_scaling.mean)
+        self.past = (len(self.parts.recurrence.low) - acted) // (observed + acted)
 
     def predict(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        forecast = self._forecast(state, self.action_scaling.apply(actions))
-        return self.observation_scaling.invert(forecast)
+        forecast = self._forecast(state, self.parts.action_scaling.apply(actions))
+        return self.parts.observation_scaling.invert(forecast)
 
     def _forecast(self, state: TickWindow, plan: Array) -> Array:
         """Return the forecast (..., H, d_o) of plans (..., H, d_a), all in standard units."""
@@ -62,40 +49,7 @@ class OutputErrorModel(TickWindowModel):
             return np.broadcast_to(part, (*batch, *part.shape[-2:])).reshape(-1, *part.shape[-2:])
 
         actions = np.concatenate([rows(state.actions), rows(plan)], axis=1)
-        runs = run_freely(self.recurrence, self.weights, rows(state.observations), actions)
-        return runs.reshape(*batch, *runs.shape[1:])
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return recurrence, weights and scalings."""
-        recurrence = self.recurrence
-        return {}, {
-            "frequencies": recurrence.features.frequencies,
-            "projection": recurrence.features.projection,
-            "window_limits": np.stack([recurrence.low, recurrence.high]),
-            "bounds": np.stack(recurrence.bounds),
-            "weights": self.weights,
-            "start": self.start,
-            "observation_scaling": np.stack(self.observation_scaling),
-            "action_scaling": np.stack(self.action_scaling),
-        }
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> OutputErrorModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        features = FeatureMap(arrays["frequencies"], arrays["projection"])
-        low, high = arrays["window_limits"]
-        return cls(
-            signature,
-            record,
-            Recurrence(features, low, high, Bounds(*arrays["bounds"])),
-            arrays["weights"],
-            arrays["start"],
-            Scaling(*arrays["observation_scaling"]),
-            Scaling(*arrays["action_scaling"]),
+        runs = run_freely(
+            self.parts.recurrence, self.parts.weights, rows(state.observations), actions
         )
+        return runs.reshape(*batch, *runs.shape[1:])

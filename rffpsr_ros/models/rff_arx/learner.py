@@ -12,7 +12,7 @@ from rffpsr_ros.data.windows import flatten
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.option_checks import check_type, require
-from rffpsr_ros.models.rff_arx.model import RFFARXModel, WindowMap
+from rffpsr_ros.models.rff_arx.model import RFFARXModel, RFFARXParts, WindowMap
 from rffpsr_ros.models.rff_arx.regression import HorizonFit, Rows, all_rows, fit_horizons
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.scores import robust_score
@@ -117,15 +117,14 @@ class RFFARX:
             metrics={"held_out_scores": scores},
         )
         firsts = [np.concatenate([run.observations[0], run.actions[0]]) for run in runs]
-        return RFFARXModel(
-            signature,
-            record,
+        parts = RFFARXParts(
             windows,
             np.stack(weights),
             np.nan_to_num(np.nanmean(firsts, axis=0)),
             observation_scaling,
             action_scaling,
         )
+        return RFFARXModel(signature, record, parts)
 
     def _ranks(self) -> tuple[int, ...]:
         return RANKS if self.rank is None else (self.rank,)

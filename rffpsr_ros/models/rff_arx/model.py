@@ -9,12 +9,11 @@ the next command tells what the robot just did, and cannot be used live.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.fourier_features import waves_of_phases
@@ -51,49 +50,39 @@ def features_of(phase: Array) -> Array:
     return features
 
 
-class RFFARXModel(TickWindowModel):
-    """Direct multi-step forecasts from random features; beyond H steps they are fed back.
+class RFFARXParts(NamedTuple):
+    """The regressions of H horizons on D random frequencies, in standard units."""
 
-    Attributes
-    ----------
-    features
-        The features of each horizon.
-    weights
-        (H, 2 D, d_o), in standard units.
-    """
+    features: WindowMap
+    """z_h, the features of each horizon's window."""
+    weights: Array
+    """(H, 2 D, d_o)"""
+    start: Array
+    """(d_o + d_a,): the tick that stands for the past before anything was seen."""
+    observation_scaling: Scaling
+    action_scaling: Scaling
+
+
+class RFFARXModel(TickWindowModel):
+    """Direct multi-step forecasts from random features; beyond H steps they are fed back."""
 
     kind: ClassVar[str] = "rff_arx"
+    parts_class = RFFARXParts
+    parts: RFFARXParts
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        features: WindowMap,
-        weights: Array,
-        start: Array,
-        observation_scaling: Scaling,
-        action_scaling: Scaling,
-    ) -> None:
-        """Take features and weights in standard units; see the class for their shapes."""
-        self.signature = signature
-        self.record = record
-        self.features = features
-        self.weights = weights
-        self.start = start
-        self.observation_scaling = observation_scaling
-        self.action_scaling = action_scaling
-        self.future = len(weights)
-        self.past = features.history.shape[1] // len(start)
+    def _prepare(self) -> None:
+        self.future = len(self.parts.weights)
+        self.past = self.parts.features.history.shape[1] // len(self.parts.start)
 
     def predict(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        planned = self.action_scaling.apply(actions)
+        planned = self.parts.action_scaling.apply(actions)
         blocks = []
         for first in range(0, actions.shape[-2], self.future):
             plan = planned[..., first : first + self.future, :]
             blocks.append(self._forecast(state, plan))
             state = state.after(blocks[-1], plan)
-        return self.observation_scaling.invert(np.concatenate(blocks, axis=-2))
+        return self.parts.observation_scaling.invert(np.concatenate(blocks, axis=-2))
 
     def _forecast(self, state: TickWindow, plan: Array) -> Array:
         """Return the forecast (..., steps, d_o) of at most H steps, all in standard units."""
@@ -104,48 +93,15 @@ class RFFARXModel(TickWindowModel):
         ]
         history = np.concatenate(flat, axis=-1)
         steps = plan.shape[-2]
-        if self.features.one_shot and steps < self.future:
+        if self.parts.features.one_shot and steps < self.future:
             held = np.repeat(plan[..., -1:, :], self.future - steps, axis=-2)
             plan = np.concatenate([plan, held], axis=-2)
-        phases = self.features.phases(
+        phases = self.parts.features.phases(
             history.reshape(-1, history.shape[-1]),
             np.broadcast_to(plan, (*batch, *plan.shape[-2:])).reshape(-1, *plan.shape[-2:]),
         )
         forecasts = [
             features_of(phase) @ weights
-            for phase, weights in zip(phases, self.weights[:steps], strict=False)
+            for phase, weights in zip(phases, self.parts.weights[:steps], strict=False)
         ]
         return np.stack(forecasts, axis=1).reshape(*batch, steps, -1)
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return features, weights and scalings."""
-        return {"one_shot": self.features.one_shot}, {
-            "history": self.features.history,
-            "future": self.features.future,
-            "bandwidths": self.features.bandwidths,
-            "weights": self.weights,
-            "start": self.start,
-            "observation_scaling": np.stack(self.observation_scaling),
-            "action_scaling": np.stack(self.action_scaling),
-        }
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> RFFARXModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        return cls(
-            signature,
-            record,
-            WindowMap(
-                arrays["history"], arrays["future"], arrays["bandwidths"], header["one_shot"]
-            ),
-            arrays["weights"],
-            arrays["start"],
-            Scaling(*arrays["observation_scaling"]),
-            Scaling(*arrays["action_scaling"]),
-        )

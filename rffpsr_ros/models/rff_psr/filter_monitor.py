@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,19 +88,6 @@ class FilterMonitor(NamedTuple):
         blown = ~(norms <= self.longest)
         collapsed = norms < self.shortest
         return Verdict(collapsed, blown, (nis > self.nis) & ~collapsed & ~blown)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the bounds for a model file's header; JSON has no infinity."""
-        bounds = {"shortest": self.shortest, "longest": self.longest, "nis": self.nis}
-        return {name: value if np.isfinite(value) else None for name, value in bounds.items()}
-
-    @classmethod
-    def from_json(cls, header: dict[str, Any], innovation_scale: Array) -> FilterMonitor:
-        """Rebuild the monitor from what `to_json` returned."""
-        bounds = {
-            name: float("inf") if value is None else float(value) for name, value in header.items()
-        }
-        return cls(**bounds, innovation_scale=innovation_scale)
 
 
 class Verdict(NamedTuple):

@@ -14,12 +14,12 @@ from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.data.windows import CHUNK
 from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor, MonitorThresholds, fit_monitor
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.filter_step import Dynamics, filter_runs
-from rffpsr_ros.psr.fourier_features import Features
 from rffpsr_ros.psr.history import fit_history
 from rffpsr_ros.psr.predictor import (
     FixedStructure,
@@ -81,13 +81,13 @@ def finalise(
     head: WindowHead | None,
     options: RFFPSROptions,
     settings: FitSettings,
-) -> Parts:
+) -> RFFPSRParts:
     """Return the fitted parts around final parameters."""
     train = follow(prepared.train, structure, parameters)
     validation = follow(prepared.validation, structure, parameters)
     limits = Limits(*_standard_limits(prepared, options.margin))
     runs, ridge = prepared.train.filled, settings.history_ridge
-    return Parts(
+    return RFFPSRParts(
         prepared.observation_scaling,
         prepared.action_scaling,
         structure._replace(limits=limits),

@@ -14,7 +14,7 @@ from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.rff_psr.finalise import finalise
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
-from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
@@ -127,7 +127,7 @@ def complete(
     options: RFFPSROptions,
     settings: FitSettings,
     progress: Progress,
-) -> tuple[Parts, dict[str, Any]]:
+) -> tuple[RFFPSRParts, dict[str, Any]]:
     """Return the fitted parts around the final parameters, monitor included, and metrics."""
     progress("monitor and metrics", 0.0)
     prepared, history = two_stage_fit.prepared, two_stage_fit.stages.features.history

@@ -16,7 +16,7 @@ from rffpsr_ros.models.rff_psr.fit import complete, initialise, refine
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.parts import Parts
+from rffpsr_ros.models.rff_psr.parts import RFFPSRParts
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, fit_two_stages, with_validation
 from rffpsr_ros.models.training_set import shared_signature
@@ -99,7 +99,7 @@ def fit_single(
     progress: Progress = silent,
     workers: Workers = THIS_PROCESS,
     notes: tuple[str, ...] = (),
-) -> tuple[Signature, TrainingRecord, Parts]:
+) -> tuple[Signature, TrainingRecord, RFFPSRParts]:
     """Return what a model of data that were checked consists of.
 
     ``notes`` say what was decided before.

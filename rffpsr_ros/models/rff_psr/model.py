@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY, Events
-from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead, in_order, pack, unpack
+from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
@@ -44,25 +43,19 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     kind: ClassVar[str] = "rff_psr"
 
-    def __init__(
-        self,
-        signature: Signature,
-        record: TrainingRecord,
-        parts: Parts,
-    ) -> None:
-        """Take the fitted parts."""
-        self.signature = signature
-        self.record = record
-        self.parts: Parts = in_order(parts)
+    parts_class = RFFPSRParts
+    parts: RFFPSRParts
+
+    def _prepare(self) -> None:
+        parts = self.parts
         self._expected = parts.expected if parts.stand_in == "features" else None
-        self._step = PreparedStep(self.parts.parameters, self.parts.structure, self._expected)
+        self._step = PreparedStep(parts.parameters, parts.structure, self._expected)
         self._past = max(self._step.past, parts.history.past)
-        acted = self._step.layout.acted
+        acted, observed = self._step.layout.acted, self._step.layout.observed
         self._at_action, self._at_observation = np.s_[..., :acted], np.s_[..., acted:]
         scalings = zip(parts.action_scaling, parts.observation_scaling, strict=True)
-        monitor = self.parts.monitor
+        monitor = parts.monitor
         self._compiled: CompiledStep | None = None
-        observed = self._step.layout.observed
         self._innovation_weights = np.ones(observed) / observed / monitor.innovation_scale**2
         self._normal = monitor.shortest**2, monitor.longest**2, monitor.nis
         self._tick_scaling = Scaling(*(np.concatenate(pair) for pair in scalings))
@@ -158,31 +151,13 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
         Where numba is missing the steps are those of numpy.
         """
-        inference = copy.copy(self)
-        inference._step = self._step.in_precision(np.float32)
-        if compiled:
-            inference._compiled = self._compile()
-        return inference
+        step = self._step.in_precision(np.float32)
+        return self._varied(_step=step, _compiled=self._compile() if compiled else self._compiled)
 
     @property
     def compiled(self) -> bool:
         """Whether usual ticks and forecasts run in compiled code."""
         return self._compiled is not None
-
-    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return what a model file holds."""
-        return pack(self.parts)
-
-    @classmethod
-    def from_arrays(
-        cls,
-        signature: Signature,
-        record: TrainingRecord,
-        header: dict[str, Any],
-        arrays: dict[str, Array],
-    ) -> RFFPSRModel:
-        """Rebuild a model from what `to_arrays` returned."""
-        return cls(signature, record, unpack(header, arrays))
 
     def _compile(self) -> CompiledStep | None:
         """Return the compiled step, if this model has one and numba is there."""

@@ -134,7 +134,7 @@ class Observer:
             # A tick later the old forecast's second row is for the next tick.
             newest = np.concatenate([newest[1:], newest[-1:]]) if made is None else made
             told[seen] = newest
-        return run, RecordedForecasts(Signature.of(run), told), came
+        return run, RecordedForecasts.of(Signature.of(run), told), came
 
     def _subscribe(
         self, type_name: str, topic: str, take: Callable[[Any], None], profile: Any = DEPTH

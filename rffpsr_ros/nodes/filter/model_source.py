@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.storage import load_model, read_model_file
+from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.storage import read_model_file
 from rffpsr_ros.nodes.shared.default_places import served_model_path
 
 Fingerprint = tuple[int, int, int]

@@ -24,12 +24,11 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.cli.commands.check import warnings_before_training
-from rffpsr_ros.cli.commands.train import sign
+from rffpsr_ros.cli.commands.train import signed
 from rffpsr_ros.cli.learners import fit, learner_of
 from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.live_error import training_error
-from rffpsr_ros.models.storage import save_model
 from rffpsr_ros.parallel.workers import THIS_PROCESS
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import measure_bands
@@ -70,11 +69,11 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     recordings = store_recordings(request["bags"], configuration, reading, _progress)
     _warn(configuration, recordings)
     model = fit(learner, recordings.trajectories, None, _progress)
-    measure_bands(model, learner, recordings.trajectories, _progress)
-    sign(model, configuration, recordings)
+    model = measure_bands(model, learner, recordings.trajectories, _progress)
+    model = signed(model, configuration, recordings)
     target = Path(request["out"])
     target.parent.mkdir(parents=True, exist_ok=True)
-    save_model(model, target)
+    model.save(target)
     error = training_error(model)
     mean_squares = [] if error is None else error.mean(axis=1).tolist()
     return {"model": str(target), "trained_on": recordings.describe(), "mse": mean_squares}

@@ -9,7 +9,7 @@ import numpy as np
 from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
-from rffpsr_ros.psr.fourier_features import Features
+from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import filter_gradient, filter_segments
 from rffpsr_ros.psr.refinement.segments import Segments

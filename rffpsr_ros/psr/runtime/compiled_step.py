@@ -9,7 +9,8 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import symmetric_half
-from rffpsr_ros.psr.fourier_features import FeatureMap, Features
+from rffpsr_ros.psr.feature_maps import Features
+from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.runtime.compiled_kernels import roll_out, tick
 from rffpsr_ros.psr.runtime.tick_layout import Layout, arx_of_rows, layout_of

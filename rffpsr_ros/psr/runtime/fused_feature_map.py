@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.fourier_features import FeatureMap, Features
+from rffpsr_ros.psr.feature_maps import Features
+from rffpsr_ros.psr.fourier_features import FeatureMap
 
 
 class Term(NamedTuple):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.fourier_features import FeatureMap, Features
+from rffpsr_ros.psr.feature_maps import Features
+from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.runtime.fused_feature_map import RowMap, Term, side_by_side
 

@@ -73,9 +73,9 @@ def test_the_ridge_is_a_penalty_on_the_mean_squared_error() -> None:
     # Ridge as extra rows of a least-squares problem.
     design = np.vstack([rows, np.sqrt(58 * 0.05) * np.eye(6)])
     weights = np.linalg.lstsq(design, np.concatenate([observed[2:], np.zeros(6)]), rcond=None)[0]
-    np.testing.assert_allclose(model.history_weights[-1].ravel(), weights[:4], atol=1e-10)
-    np.testing.assert_allclose(model.intercept[-1].ravel(), weights[4], atol=1e-10)
-    np.testing.assert_allclose(model.action_weights[-1].ravel(), weights[5], atol=1e-10)
+    np.testing.assert_allclose(model.parts.history_weights[-1].ravel(), weights[:4], atol=1e-10)
+    np.testing.assert_allclose(model.parts.intercept[-1].ravel(), weights[4], atol=1e-10)
+    np.testing.assert_allclose(model.parts.action_weights[-1].ravel(), weights[5], atol=1e-10)
     residual = observed[2:] - np.array(rows) @ weights
     np.testing.assert_allclose(
         model.record.metrics["training_mse"], [(residual**2).mean() * run.observations.var()]
@@ -105,7 +105,7 @@ def test_the_state_is_the_newest_history() -> None:
     model = LinearARX(past=2, future=2, ridge=1e-6).fit(linear_system(2, 80))
     state = model.state_from_history(np.arange(5.0)[:, None], 10 * np.arange(5.0)[:, None])
     assert isinstance(state, LinearARXState)
-    scaling = zip(model.observation_scaling, model.action_scaling, strict=True)
+    scaling = zip(model.parts.observation_scaling, model.parts.action_scaling, strict=True)
     mean, deviation, *_ = (np.concatenate(pair) for pair in scaling)
     newest = np.array([[3.0, 30.0], [4.0, 40.0]])
     np.testing.assert_allclose(state.history, (newest - mean) / deviation, rtol=1e-15)
@@ -153,9 +153,9 @@ def test_less_history_is_taken_where_it_is_better() -> None:
 
 def test_validation_steers_choices_only() -> None:
     runs, held_out = linear_system(3, 60, 0.2), linear_system(2, 60, 0.2, seed=3)
-    chosen = LinearARX(past=4, future=2).fit(runs, held_out)
-    options = chosen.record.options
-    given = LinearARX(past=4, future=2, ridge=options["ridge"]).fit(runs)
+    model = LinearARX(past=4, future=2).fit(runs, held_out)
+    options, chosen = model.record.options, model.parts
+    given = LinearARX(past=4, future=2, ridge=options["ridge"]).fit(runs).parts
     np.testing.assert_array_equal(
         chosen.history_weights[-1],
         given.history_weights[list(given.lengths).index(options["past"]), -options["past"] :],

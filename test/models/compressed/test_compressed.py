@@ -9,8 +9,8 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
-from rffpsr_ros.models.compressed.model import Compressed, fit_projection
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.compressed.learner import Compressed, fit_projection
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory

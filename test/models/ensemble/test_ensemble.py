@@ -10,9 +10,14 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
-from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleState, OutputLimits
+from rffpsr_ros.models.ensemble.model import (
+    EnsembleModel,
+    EnsembleParts,
+    EnsembleState,
+    OutputLimits,
+)
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.models.storage import load_model
 from rffpsr_ros.recipe.calibrate import members_taking_part
 from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -63,7 +68,8 @@ def test_forecasts_are_the_weighted_sum_of_the_members(run: Trajectory) -> None:
         LastObservation().fit(train),
     ]
     weights = np.array([[[0.9, 0.1]], [[0.4, 0.6]]])
-    model = EnsembleModel(members[0].signature, TrainingRecord(), members, weights)
+    parts = EnsembleParts(tuple(members), weights)
+    model = EnsembleModel(members[0].signature, TrainingRecord(), parts)
     state = followed(model, run, 20)
     alone = [m.predict(s, run.actions[20:24])[:, 0] for m, s in zip(members, state[0], strict=True)]
     share = np.array([0.9, 0.4, 0.4, 0.4])  # the last known weights hold on
@@ -91,8 +97,8 @@ def test_a_batch_is_its_members_and_later_actions_are_not_seen(
 
 
 def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: EnsembleModel) -> None:
-    assert sum(isinstance(member, RFFPSRModel) for member in learned.members) == 3
-    np.testing.assert_allclose(learned.weights.sum(-1), 1)
+    assert sum(isinstance(member, RFFPSRModel) for member in learned.parts.members) == 3
+    np.testing.assert_allclose(learned.parts.weights.sum(-1), 1)
     tried = learned.record.metrics["cross_validation"]
     assert set(tried) == {"rff_psr", "linear_arx", "n4sid", "last_observation", "ensemble"}
     best = min(entry["score"] for name, entry in tried.items() if name != "ensemble")
@@ -130,7 +136,8 @@ def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) 
     ]
     weights = np.tile([0.7, 0.3], (3, 1, 1))
     limits = OutputLimits(np.array([-0.2]), np.array([0.2]), 1)
-    model = EnsembleModel(members[0].signature, TrainingRecord(), members, weights, limits)
+    parts = EnsembleParts(tuple(members), weights, limits)
+    model = EnsembleModel(members[0].signature, TrainingRecord(), parts)
     state = followed(model, run, 20)
     for seen, believed in ((0.1, True), (5.0, False)):
         after = model.update(state, run.actions[20], np.array([seen]))

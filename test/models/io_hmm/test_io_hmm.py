@@ -8,7 +8,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.io_hmm.discrete_system import CountingStageOne, DiscreteSystem, chances
 from rffpsr_ros.models.io_hmm.learner import IOHMM
-from rffpsr_ros.models.io_hmm.model import IOHMMModel, IOHMMState
+from rffpsr_ros.models.io_hmm.model import IOHMMModel, IOHMMParts, IOHMMState
 from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.stage_one import JointStageOne
@@ -42,9 +42,8 @@ def exact(known: KnownIOHMM) -> IOHMMModel:
     extended = np.einsum("sao,sai->saoi", known.observation, known.transition)
     system = DiscreteSystem(known.observation, extended, known.start, np.ones(()))
     signature = Signature(("o",), ("a",), 1.0)
-    record = TrainingRecord({"past": 1})
-    rows = (Codebook(np.arange(size)[:, None] * 1.0) for size in (4, 3))
-    return IOHMMModel(signature, record, system, *rows)
+    symbols, choices = (Codebook(np.arange(size)[:, None] * 1.0) for size in (4, 3))
+    return IOHMMModel(signature, TrainingRecord(), IOHMMParts(system, symbols, choices, past=1))
 
 
 def test_probabilities_come_near_the_exact_filters(known: KnownIOHMM, model: IOHMMModel) -> None:
@@ -68,16 +67,18 @@ def test_a_missing_observation_is_marginalised(model: IOHMMModel) -> None:
     for action in (0.0, 2.0, 1.0):
         acted = np.array([action])
         chance = model.probabilities(state, acted[None])[0]
-        raw = np.einsum("p,pas->as", state.belief, model.system.probability)[int(action)]
+        raw = np.einsum("p,pas->as", state.belief, model.parts.system.probability)[int(action)]
         possible = np.flatnonzero(chance > 1e-3)
         # Each symbol's belief, weighted by the chance that its own extended state gives it.
-        slices = np.einsum("p,psi->si", state.belief, model.system.extended[:, int(action)])
+        slices = np.einsum("p,psi->si", state.belief, model.parts.system.extended[:, int(action)])
         total = slices.sum(0)
         after = model.update(state, acted, np.array([NAN]))
-        np.testing.assert_allclose(after.belief, total / (total @ model.system.total), atol=1e-12)
+        np.testing.assert_allclose(
+            after.belief, total / (total @ model.parts.system.total), atol=1e-12
+        )
         for symbol in possible:
-            seen = model.update(state, acted, model.symbols.rows[symbol])
-            share = slices[symbol] @ model.system.total
+            seen = model.update(state, acted, model.parts.symbols.rows[symbol])
+            share = slices[symbol] @ model.parts.system.total
             np.testing.assert_allclose(seen.belief * share, slices[symbol], atol=1e-12)
             assert share == pytest.approx(raw[symbol], abs=0.02)
         state = after
@@ -88,9 +89,7 @@ def test_what_was_seen_in_part_counts_as_any_symbol_that_agrees(exact: IOHMMMode
     two = IOHMMModel(
         Signature(("x", "y"), ("a",), 1.0),
         exact.record,
-        exact.system,
-        Codebook(rows),
-        exact.choices,
+        exact.parts._replace(symbols=Codebook(rows)),
     )
     state, action = two.initial_state(), np.array([1.0])
     chance = two.probabilities(state, action[None])[0]
@@ -112,8 +111,8 @@ def test_indicator_columns_are_forecast_as_probabilities(known: KnownIOHMM) -> N
 def test_what_was_impossible_begins_anew(exact: IOHMMModel) -> None:
     state = IOHMMState(np.zeros(5))
     after = exact.update(state, np.array([0.0]), np.array([1.0]))
-    np.testing.assert_array_equal(after.belief, exact.system.start)
-    assert chances(exact.system, np.zeros((1, 5)), np.array([0])).tolist() == [[0.25] * 4]
+    np.testing.assert_array_equal(after.belief, exact.parts.system.start)
+    assert chances(exact.parts.system, np.zeros((1, 5)), np.array([0])).tolist() == [[0.25] * 4]
 
 
 def test_counting_is_joint_stage_one_of_indicators() -> None:

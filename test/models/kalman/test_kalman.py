@@ -66,10 +66,10 @@ def test_order_history_and_ridge_are_chosen_by_what_was_held_out(system: LinearS
 
 
 def test_a_missing_observation_is_the_kalman_filters_prediction_step(model: KalmanModel) -> None:
-    system, action = model.system, np.array([0.3, -1.0])
+    system, action = model.parts.system, np.array([0.3, -1.0])
     state = model.update(model.initial_state(), action, np.array([1.0, 2.0]))
     after = model.update(state, action, np.array([NAN, NAN]))
-    acted = model.action_scaling.apply(action)
+    acted = model.parts.action_scaling.apply(action)
     np.testing.assert_allclose(
         after.mean, system.transition @ state.mean + system.action @ acted, atol=1e-13
     )

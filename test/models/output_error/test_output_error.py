@@ -10,9 +10,9 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import simulation_rmse
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.output_error.model import OutputErrorModel
-from rffpsr_ros.models.storage import load_model
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -91,7 +91,7 @@ def test_the_contract(model: OutputErrorModel, test_run: Trajectory, tmp_path: P
 
 def test_the_same_seed_gives_the_same_model(recording: Trajectory) -> None:
     short = [recording.slice(0, 250)]
-    first, again, another = (OutputError(seed=seed).fit(short).weights for seed in (3, 3, 4))
+    first, again, another = (OutputError(seed=seed).fit(short).parts.weights for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert first.shape != another.shape or not np.array_equal(first, another)
 
@@ -105,11 +105,12 @@ def test_recordings_of_nothing_but_gaps_are_refused() -> None:
 def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Trajectory) -> None:
     model = RFFPSR(**QUICK).fit([recording])
     assert isinstance(model, EnsembleModel)
-    kinds = np.array([member.kind == "output_error" for member in model.members])
-    assert len(model.weights) == 11
-    assert not model.weights[:10, :, kinds].any()
-    assert model.weights[10, :, kinds].sum() > 0.5
-    near = EnsembleModel(model.signature, model.record, model.members, model.weights[:10])
+    kinds = np.array([member.kind == "output_error" for member in model.parts.members])
+    assert len(model.parts.weights) == 11
+    assert not model.parts.weights[:10, :, kinds].any()
+    assert model.parts.weights[10, :, kinds].sum() > 0.5
+    early = model.parts._replace(weights=model.parts.weights[:10])
+    near = EnsembleModel(model.signature, model.record, early)
     assert simulation_rmse(model, test_run, 5)[0] < 0.7 * simulation_rmse(near, test_run, 5)[0]
 
 
@@ -117,4 +118,4 @@ def test_short_recordings_have_no_far_horizons() -> None:
     runs = [tanks(100, seed) for seed in range(9)]
     model = RFFPSR(**QUICK).fit(runs)
     assert isinstance(model, EnsembleModel)
-    assert len(model.weights) == 10
+    assert len(model.parts.weights) == 10

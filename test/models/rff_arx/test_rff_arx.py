@@ -48,7 +48,7 @@ def test_with_many_features_it_is_kernel_ridge_regression() -> None:
     ]
     for h in range(future):
         points = np.hstack([rows.history, rows.plan[:, : h + 1, 0]])
-        bandwidth = float(model.features.bandwidths[h])
+        bandwidth = float(model.parts.features.bandwidths[h])
         dual = np.linalg.solve(
             kernel(points, points, bandwidth) + ridge * len(points) * np.eye(len(points)),
             rows.target[:, h],
@@ -87,8 +87,8 @@ def test_the_first_tick_stands_for_the_past_before_it() -> None:
 
 def test_one_seed_one_model() -> None:
     first, again, other = (RFFARX(3, 2, 50, seed=s).fit(recordings(6)) for s in (1, 1, 2))
-    np.testing.assert_array_equal(first.weights, again.weights)
-    assert not np.array_equal(first.weights, other.weights)
+    np.testing.assert_array_equal(first.parts.weights, again.parts.weights)
+    assert not np.array_equal(first.parts.weights, other.parts.weights)
 
 
 def test_recordings_too_short_are_said() -> None:

@@ -149,9 +149,8 @@ def test_missing_observations_need_nothing_but_compiled_code(
     ended = []
     for inference in (model.inference_model(compiled=False), model.inference_model()):
         state = inference.update(inference.initial_state(), *ticks[0])
-        if inference.compiled:
-            inference._step = None  # type: ignore[assignment]
-        states = [state := inference.update(state, *tick) for tick in ticks[1:]]
+        rest = inference._varied(_step=None) if inference.compiled else inference
+        states = [state := rest.update(state, *tick) for tick in ticks[1:]]
         ended.append([np.array(part) for part in zip(*states, strict=True)])
     assert ended[0][5][-1, 0] == 5
     for one, other in zip(*ended, strict=True):

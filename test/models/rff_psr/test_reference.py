@@ -12,7 +12,7 @@ from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.models.rff_psr.parts import Parts, WindowHead
+from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_set import FeatureSet
 from rffpsr_ros.psr.filter_step import Conditioning
@@ -60,7 +60,7 @@ def model_with(learned: Any) -> RFFPSRModel:
     dynamics = contract(maps, system)
     nothing = np.zeros((0, 1))
     history = np.hstack([weights.s1a_proj[:, :-1], np.zeros((sizes["s"], 2 * PAST))])
-    parts = Parts(
+    parts = RFFPSRParts(
         NO_SCALING,
         NO_SCALING,
         FixedStructure(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 
 PERIOD_NS = 50_000_000
 START_NS = 1_000_000_000_000

@@ -14,7 +14,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
 from rffpsr_ros.cli.main import main as rffpsr
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.reader import read_bags
@@ -107,8 +107,7 @@ def jackal_model(bag: Path, checkout: Path, path: Path) -> Path:
         "/jackal_velocity_controller/odom": "nav_msgs/msg/Odometry",
     }
     channels = configuration.with_types(types).to_mapping()
-    model.signature = replace(model.signature, channels=channels)
-    model.save(path)
+    model.replaced(signature=replace(model.signature, channels=channels)).save(path)
     return path
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from rffpsr_ros.models.storage import load_model
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.signals.channels import ChannelConfiguration

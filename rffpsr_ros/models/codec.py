@@ -1,0 +1,313 @@
+"""Trees of named parts as a JSON header and named arrays, and back.
+
+A tree is made of NamedTuples and dataclasses. Their type hints say what stands in each field, in
+writing as in reading, so a file names no class that could be imported:
+
+    NamedTuple, dataclass    a mapping from field to what it holds
+    A | B of such classes    {"A": ...}: the name of the one of them
+    anything | None          null, or the thing
+    tuple[X, ...], tuple[X, Y]   a list
+    np.ndarray               "float64 (3, 2)" in the header; the numbers under the field's dotted
+                             name, such as "parts.structure.conditioning"
+    bool, int, float, str, Literal   themselves; "inf", "-inf" and "nan", which JSON lacks, as text
+    Mapping[str, Any]        JSON types as they are; a number that is not finite is null
+    a class with `stored_fields`   its kind beside its fields: of a nested model, say, which can be
+                             of any kind
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Callable, Mapping
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+from numpy.typing import NDArray
+
+NUMBERS = "biuf"
+"""Kinds of numbers that arrays hold: truth values, integers and floats; no objects, no texts."""
+
+_WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+class CodecError(ValueError):
+    """A header and arrays are not those of the tree that is expected, or a tree cannot be told."""
+
+
+class Encoded(NamedTuple):
+    """A tree in the two forms that a model file holds."""
+
+    header: Any
+    """JSON types."""
+    arrays: dict[str, NDArray[Any]]
+    """By dotted name, in C order and little-endian."""
+
+
+class OfKind(Protocol):
+    """A class of which there are several kinds; a file holds the kind, never the class."""
+
+    kind: ClassVar[str]
+
+    @classmethod
+    def stored_fields(cls) -> dict[str, Any]:
+        """Return the types of the attributes that are kept, which the constructor takes again."""
+        ...
+
+
+def encode(hint: Any, tree: Any, check_kind: Callable[[str], None]) -> Encoded:
+    """Return a tree of the type ``hint`` as header and arrays.
+
+    ``check_kind`` refuses kinds that could not be read again.
+
+    Raises
+    ------
+    CodecError
+        If something in it is not what its type hint says.
+    """
+    writer = _Writer(check_kind)
+    return Encoded(writer.told(hint, tree, ""), writer.arrays)
+
+
+def decode(
+    hint: Any,
+    header: Any,
+    arrays: Mapping[str, NDArray[Any]],
+    class_of_kind: Callable[[str], type[Any]],
+) -> Any:
+    """Return the tree that `encode` told.
+
+    ``class_of_kind`` knows the class of each kind; only subclasses of what the hints say are made.
+
+    Raises
+    ------
+    CodecError
+        If a name is missing, left over, or does not hold what the hints say.
+    """
+    reader = _Reader(dict(arrays), class_of_kind)
+    tree = reader.rebuilt(hint, header, "")
+    if reader.arrays:
+        raise CodecError(f"array '{min(reader.arrays)}' is not part of it")
+    return tree
+
+
+class _Writer:
+    """Tells trees, and collects their arrays."""
+
+    def __init__(self, check_kind: Callable[[str], None]) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._check_kind = check_kind
+
+    def told(self, hint: Any, value: Any, name: str) -> Any:
+        """Return what the header says of a value."""
+        origin = get_origin(hint) or hint
+        if origin in (Union, types.UnionType):
+            return self._told_of_several(hint, value, name)
+        if origin is np.ndarray:
+            return self._told_of_array(value, name)
+        if origin is Mapping:
+            return _as_json(value)
+        if origin is tuple:
+            if not isinstance(value, tuple):
+                _mismatch(name, value, hint)
+            inner = _hints_of_entries(hint, len(value), name)
+            told = enumerate(zip(inner, value, strict=True))
+            return [self.told(one, entry, _join(name, place)) for place, (one, entry) in told]
+        if hasattr(origin, "stored_fields"):
+            if not isinstance(value, origin):
+                _mismatch(name, value, hint)
+            self._check_kind(value.kind)
+            return {"kind": value.kind} | self._told_fields(value.stored_fields(), value, name)
+        if (fields := _fields_of(origin)) is not None:
+            if type(value) is not origin:
+                _mismatch(name, value, hint)
+            return self._told_fields(fields, value, name)
+        return _told_scalar(hint, value, name)
+
+    def _told_of_several(self, hint: Any, value: Any, name: str) -> Any:
+        if value is None and type(None) in get_args(hint):
+            return None
+        alternatives = _alternatives(hint)
+        if len(alternatives) == 1:
+            return self.told(alternatives[0], value, name)
+        if type(value) not in alternatives:
+            _mismatch(name, value, hint)
+        return {type(value).__name__: self.told(type(value), value, name)}
+
+    def _told_of_array(self, value: Any, name: str) -> str:
+        if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in NUMBERS:
+            _mismatch(name, value, "an array of numbers")
+        plain = np.asarray(value, order="C")
+        plain = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
+        self.arrays[name] = plain
+        return _description(plain)
+
+    def _told_fields(self, fields: Mapping[str, Any], value: Any, name: str) -> dict[str, Any]:
+        return {
+            field: self.told(hint, getattr(value, field), _join(name, field))
+            for field, hint in fields.items()
+        }
+
+
+class _Reader:
+    """Rebuilds trees, and takes out the arrays that it has used."""
+
+    def __init__(
+        self, arrays: dict[str, NDArray[Any]], class_of_kind: Callable[[str], type[Any]]
+    ) -> None:
+        self.arrays, self._class_of_kind = arrays, class_of_kind
+
+    def rebuilt(self, hint: Any, told: Any, name: str) -> Any:
+        """Return the value that the header tells."""
+        origin = get_origin(hint) or hint
+        if origin in (Union, types.UnionType):
+            return self._one_of_several(hint, told, name)
+        if origin is np.ndarray:
+            return self._array(told, name)
+        if origin is Mapping:
+            return _expect(told, dict, name)
+        if origin is tuple:
+            entries = _expect(told, list, name)
+            inner = _hints_of_entries(hint, len(entries), name)
+            paired = enumerate(zip(inner, entries, strict=True))
+            return tuple(self.rebuilt(one, e, _join(name, place)) for place, (one, e) in paired)
+        if hasattr(origin, "stored_fields"):
+            return self._of_kind(origin, told, name)
+        if (fields := _fields_of(origin)) is not None:
+            return origin(**self._fields(fields, told, name))
+        return _scalar(hint, told, name)
+
+    def _one_of_several(self, hint: Any, told: Any, name: str) -> Any:
+        if told is None and type(None) in get_args(hint):
+            return None
+        alternatives = _alternatives(hint)
+        if len(alternatives) == 1:
+            return self.rebuilt(alternatives[0], told, name)
+        known = {alternative.__name__: alternative for alternative in alternatives}
+        tag = next(iter(_expect(told, dict, name)), None)
+        if len(told) != 1 or tag not in known:
+            _mismatch(name, told, f"one of {', '.join(known)}")
+        return self.rebuilt(known[tag], told[tag], name)
+
+    def _array(self, told: Any, name: str) -> NDArray[Any]:
+        if name not in self.arrays:
+            raise CodecError(f"array '{name}' is missing")
+        array = self.arrays.pop(name)
+        if array.dtype.kind not in NUMBERS or told != _description(array):
+            raise CodecError(f"array '{name}' is {_description(array)}, not {told}")
+        return array
+
+    def _of_kind(self, base: type[Any], told: Any, name: str) -> Any:
+        told = dict(_expect(told, dict, name))
+        kind = told.pop("kind", None)
+        found = self._class_of_kind(str(kind))
+        if not issubclass(found, base):
+            _mismatch(name, kind, base)
+        return found(**self._fields(found.stored_fields(), told, name))
+
+    def _fields(self, fields: Mapping[str, Any], told: Any, name: str) -> dict[str, Any]:
+        if _expect(told, dict, name).keys() != fields.keys():
+            odd = min(told.keys() ^ fields.keys())
+            what = "is not part of it" if odd in told else "is missing"
+            raise CodecError(f"'{_join(name, odd)}' {what}")
+        return {
+            field: self.rebuilt(hint, told[field], _join(name, field))
+            for field, hint in fields.items()
+        }
+
+
+def _fields_of(cls: Any) -> Mapping[str, Any] | None:
+    """Return the fields of a NamedTuple or dataclass with their types; None for other types."""
+    if dataclasses.is_dataclass(cls):
+        hints = get_type_hints(cls)
+        return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    if isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        hints = get_type_hints(cls)
+        return {name: hints[name] for name in cls._fields}
+    return None
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """Return what else but None a union allows: one type, or classes that are told by name."""
+    others = [other for other in get_args(hint) if other is not type(None)]
+    if len(others) > 1 and any(_fields_of(other) is None for other in others):
+        raise TypeError(f"{hint} is no union of NamedTuples")
+    return others
+
+
+def _hints_of_entries(hint: Any, count: int, name: str) -> list[Any]:
+    inner = get_args(hint)
+    if inner[-1:] == (Ellipsis,):
+        return [inner[0]] * count
+    if len(inner) != count:
+        raise CodecError(f"'{name}' has {count} entries, not {len(inner)}")
+    return list(inner)
+
+
+def _told_scalar(hint: Any, value: Any, name: str) -> Any:
+    """Return a truth value, number or text in JSON types."""
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        value = str(value)
+    _scalar(hint, value, name)
+    return value
+
+
+def _scalar(hint: Any, told: Any, name: str) -> Any:
+    """Return the truth value, number or text that the header tells."""
+    if get_origin(hint) is Literal and isinstance(told, str) and told in get_args(hint):
+        return told
+    if hint is float and isinstance(told, str) and told in _WORDS:
+        return _WORDS[told]
+    if hint is float and isinstance(told, int | float) and not isinstance(told, bool):
+        return float(told)
+    if hint in (bool, int, str) and type(told) is hint:
+        return told
+    _mismatch(name, told, hint)
+
+
+def _as_json(value: Any) -> Any:
+    """Return ``value`` in JSON types; a number that is not finite, which JSON lacks, is null."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _as_json(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _description(array: NDArray[Any]) -> str:
+    return f"{array.dtype.name} {array.shape}"
+
+
+def _expect(told: Any, expected: type[Any], name: str) -> Any:
+    if not isinstance(told, expected):
+        _mismatch(name, told, expected)
+    return told
+
+
+def _join(name: str, part: object) -> str:
+    return f"{name}.{part}" if name else str(part)
+
+
+def _mismatch(name: str, value: Any, expected: Any) -> NoReturn:
+    wanted = expected if isinstance(expected, str) else getattr(expected, "__name__", expected)
+    shown = repr(value)
+    shown = shown if len(shown) <= 40 else type(value).__name__
+    raise CodecError(f"'{name}' is {shown}, not {wanted}")

@@ -1,0 +1,16 @@
+"""The feature maps that there are: of random Fourier features, and of a kernel's own.
+
+Each is a NamedTuple of arrays and a differentiable map from points (..., d) to features (..., r):
+``size`` is r, calling it gives features, `with_pullback` gives them with what `pullback` needs to
+bring a gradient (..., r) back to the points, and `astype` the same map in another precision.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.kernel_features import KernelMap
+
+Features: TypeAlias = FeatureMap | KernelMap
+"""Closed: a model file tells which of them a map is."""

@@ -1,0 +1,47 @@
+"""The Gaussian kernel, and the map to coordinates of its features in the span of some points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+
+
+class KernelMap(NamedTuple):
+    """Coordinates of the Gaussian kernel's features in the span of those of N points."""
+
+    points: Array  # X (N, d)
+    coordinates: Array  # V L^{-1/2} (N, r)
+    width: Array  # (): bandwidth
+
+    @property
+    def size(self) -> int:
+        """Return the number of coordinates r."""
+        return int(self.coordinates.shape[1])
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (..., r) of points (..., d)."""
+        return np.asarray(gaussian_kernel(points, self.points, self.width) @ self.coordinates)
+
+    def with_pullback(self, points: Array) -> tuple[Array, Array]:
+        """Return the features, and kernel and points side by side for `pullback`."""
+        kernel = gaussian_kernel(points, self.points, self.width)
+        return kernel @ self.coordinates, np.concatenate([kernel, points], axis=-1)
+
+    def pullback(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (..., d) at the points, given that at the features (..., r)."""
+        count = len(self.points)
+        pulled = (gradient @ self.coordinates.T) * raw[..., :count] / self.width**2
+        return np.asarray(pulled @ self.points - pulled.sum(-1, keepdims=True) * raw[..., count:])
+
+    def astype(self, dtype: type[np.floating]) -> KernelMap:
+        """Return the same map computing in another precision."""
+        return KernelMap(*(part.astype(dtype) for part in self))
+
+
+def gaussian_kernel(left: Array, right: Array, width: Array) -> Array:
+    """Return exp(-|x - y|^2 / (2 width^2)) (..., N) between points (..., d) and (N, d)."""
+    squared = (left**2).sum(-1)[..., None] + (right**2).sum(-1) - 2 * left @ right.T
+    return np.asarray(np.exp(np.maximum(squared, 0) / (-2 * width**2)))
