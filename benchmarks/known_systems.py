@@ -61,7 +61,8 @@ def simulate_linear(system: LinearSystem, ticks: int, seed: int) -> Trajectory:
 
 def optimal_forecasts(system: LinearSystem, run: Trajectory, origins: Array, steps: int) -> Array:
     """Return the Kalman filter's forecasts (B, H, d_o) from the ticks ``origins`` (B,) of a run."""
-    means = settled_means(system, system.start, run.observations, run.actions)
+    start, observations, actions = system.start[None], run.observations[None], run.actions[None]
+    (means,) = settled_means(system, start, observations, actions)
     ticks = origins[:, None] + np.arange(steps)
     return forecast_means(system, means[origins], run.actions[ticks])
 

@@ -1,13 +1,19 @@
-"""Folds of recordings: every tick is judged once by a model that has not learned from it."""
+"""Folds: what is learned from and what is held out to judge by, in turn or once.
+
+Whole recordings where there are enough; else recordings are cut. Every learner that holds out does
+it by these functions.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recordings.trajectory import Trajectory
+
+ItemT = TypeVar("ItemT")
 
 
 class Fold(NamedTuple):
@@ -15,6 +21,27 @@ class Fold(NamedTuple):
 
     train: list[Trajectory]
     held_out: list[Trajectory]
+
+
+def in_turn(items: Sequence[ItemT], count: int) -> list[tuple[list[ItemT], list[ItemT]]]:
+    """Return ``count`` pairs (kept, held out): in each another one of every ``count`` items."""
+    return [
+        (
+            [item for i, item in enumerate(items) if i % count != fold],
+            [item for i, item in enumerate(items) if i % count == fold],
+        )
+        for fold in range(count)
+    ]
+
+
+def pieces_of(trajectory: Trajectory, count: int) -> list[Trajectory]:
+    """Return a trajectory cut into ``count`` pieces of equal length, to a tick."""
+    return list(itertools.starmap(trajectory.slice, _cuts(len(trajectory), count)))
+
+
+def _cuts(length: int, count: int) -> list[tuple[int, int]]:
+    """Return where each of ``count`` pieces of equal length begins and ends (half-open)."""
+    return [(length * i // count, length * (i + 1) // count) for i in range(count)]
 
 
 def folds(
@@ -41,13 +68,7 @@ def folds(
     cut = max(map(len, trajectories), default=0) >= count * shortest
     few = len(trajectories) < (whole_from or count)
     if len(trajectories) >= count and not (few and cut):
-        return [
-            Fold(
-                [t for i, t in enumerate(trajectories) if i % count != fold],
-                [t for i, t in enumerate(trajectories) if i % count == fold],
-            )
-            for fold in range(count)
-        ]
+        return list(itertools.starmap(Fold, in_turn(trajectories, count)))
     if not cut:
         raise InputError(
             f"{count} folds need {count} trajectories, or one of at least {count * shortest}"
@@ -70,9 +91,8 @@ def _parts(
     for trajectory in trajectories:
         possible = len(trajectory) // (count * shortest)
         pieces = count * min(rounds, possible, max(len(trajectory) // (count * lasting), 1))
-        edges = [len(trajectory) * piece // max(pieces, 1) for piece in range(pieces + 1)]
         kept_from = 0
-        for first, last in list(itertools.pairwise(edges))[fold::count]:
+        for first, last in _cuts(len(trajectory), pieces)[fold::count]:
             if first > kept_from:
                 train.append(trajectory.slice(kept_from, first))
             held_out.append(trajectory.slice(first, last))
@@ -86,12 +106,11 @@ WHOLE_FROM = 4
 """From so many trajectories on, whole ones are held out."""
 
 FRACTION = 0.2
+"""Of the ticks, held out once, about."""
 
 
-def hold_out(
-    trajectories: Sequence[Trajectory], shortest: int
-) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Return (train, validation): whole trajectories, or the last part of each.
+def hold_out(trajectories: Sequence[Trajectory], shortest: int) -> Fold:
+    """Return what to learn from and what to judge by: whole trajectories, or the last part of each.
 
     About a fifth is held out, spread evenly over the recordings' order. A trajectory's end is
     only cut off where it leaves at least ``shortest`` ticks on both sides; where that is possible
@@ -99,11 +118,7 @@ def hold_out(
     """
     if len(trajectories) >= WHOLE_FROM:
         every = round(1 / FRACTION)
-        held = [i % every == every // 2 for i in range(len(trajectories))]
-        return (
-            [t for t, out in zip(trajectories, held, strict=True) if not out],
-            [t for t, out in zip(trajectories, held, strict=True) if out],
-        )
+        return Fold(*in_turn(trajectories, every)[every // 2])
     train, validation = [], []
     for trajectory in trajectories:
         cut = round((1 - FRACTION) * len(trajectory))
@@ -112,4 +127,4 @@ def hold_out(
         else:
             train.append(trajectory.slice(0, cut))
             validation.append(trajectory.slice(cut, len(trajectory)))
-    return train, validation or list(trajectories)
+    return Fold(train, validation or list(trajectories))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.data.windows import count_windows
+from rffpsr_ros.data.windows import complete_windows
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers, grouped, merged
@@ -127,11 +127,9 @@ class _Look:
 
     def _one(self, trajectory: Trajectory) -> DataSummary:
         observations, actions = trajectory.observations, trajectory.actions
-        missing = np.asarray(np.isnan(observations).any(axis=1))
-        count = min(count_windows(len(missing), self.past, self.future), STRETCH)
-        length = self.past + self.future + 1
-        holes = np.concatenate([[0], np.cumsum(missing)])
-        complete = int(np.count_nonzero(holes[length : length + count] == holes[:count]))
+        complete = complete_windows(observations, self.past, self.future)[:STRETCH]
         return DataSummary(
-            Columns.of(observations[:STRETCH]), Columns.of(actions[:STRETCH]), complete
+            Columns.of(observations[:STRETCH]),
+            Columns.of(actions[:STRETCH]),
+            int(np.count_nonzero(complete)),
         )

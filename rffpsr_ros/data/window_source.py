@@ -18,6 +18,7 @@ from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.data.windows import (
     CHUNK,
     Windows,
+    complete_windows,
     count_windows,
     first_windows,
     joined_windows,
@@ -206,10 +207,9 @@ class _Pick:
         return joined_windows(parts)
 
     def _of_run(self, run: Run, starts: Array) -> Windows:
+        starts = starts[complete_windows(run.observations, self.past, self.future)[starts]]
         rows = starts[:, None] + np.arange(self.past + self.future + 1)
         observations, actions = run.observations[rows], run.actions[rows]
-        complete = ~np.isnan(observations).any((1, 2))
-        observations, actions = observations[complete], actions[complete]
         return Windows(
             observations[:, : self.past],
             actions[:, : self.past],

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.numerics.arrays import Array
@@ -72,6 +73,14 @@ def count_windows(length: int, past: int, future: int) -> int:
     return max(0, length - past - future)
 
 
+def complete_windows(observations: Array, past: int, future: int) -> NDArray[np.bool_]:
+    """Return which of a run's windows (N,) miss no observation, given all of them (T, d_o)."""
+    missing = np.isnan(observations).any(axis=1)
+    before = np.concatenate([[0], np.cumsum(missing)])  # missing ticks before each tick
+    length = past + future + 1
+    return np.asarray(before[length:] == before[:-length])
+
+
 def window_chunks(
     runs: Iterable[Run], past: int, future: int, chunk: int = CHUNK
 ) -> Iterator[Windows]:
@@ -82,9 +91,12 @@ def window_chunks(
     waiting: list[Windows] = []
     room = chunk
     for run in runs:
-        count = count_windows(len(run.observations), past, future)
-        for start in range(0, count, chunk):
-            windows = _complete(_cut(run, start, min(start + chunk, count), past, future))
+        complete = complete_windows(run.observations, past, future)
+        for start in range(0, len(complete), chunk):
+            here = complete[start : start + chunk]
+            windows = _cut(run, start, start + len(here), past, future)
+            if not here.all():
+                windows = Windows(*(part[here] for part in windows))
             if len(windows.actions) > room:
                 yield joined_windows(waiting)
                 waiting, room = [], chunk
@@ -108,13 +120,6 @@ def joined_windows(parts: Sequence[Windows]) -> Windows:
     if len(parts) == 1:
         return parts[0]
     return Windows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _complete(windows: Windows) -> Windows:
-    """Return the windows without missing observations."""
-    missing = np.isnan(windows.past_observations).any((1, 2))
-    missing |= np.isnan(windows.observations).any((1, 2))
-    return Windows(*(part[~missing] for part in windows)) if missing.any() else windows
 
 
 def first_windows(runs: Sequence[Run], future: int) -> tuple[Array, Array]:

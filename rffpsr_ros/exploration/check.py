@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rffpsr_ros.data.scaling import fit_scaling, standardise
 from rffpsr_ros.data.subsample import evenly_spread
-from rffpsr_ros.data.windows import count_windows
+from rffpsr_ros.data.windows import complete_windows, count_windows
 from rffpsr_ros.exploration.conditions import (
     ActionFreedom,
     Conditioning,
@@ -138,7 +138,10 @@ def _measure(
         fit_scaling([t.observations for t in trajectories]),
         fit_scaling([t.actions for t in trajectories]),
     )
-    complete = _complete_windows(trajectories, options.past + options.future + 1)
+    complete = sum(
+        int(complete_windows(t.observations, options.past, options.future).sum())
+        for t in trajectories
+    )
     enough = complete >= FEWEST_WINDOWS
     freedom: Sequence[ActionFreedom | None] = [None] * runs[0].actions.shape[1]
     posed = None
@@ -164,16 +167,6 @@ def _conditioning_options(options: RFFPSROptions) -> ConditioningOptions:
         options.ridge,
         options.regularisation,
     )
-
-
-def _complete_windows(trajectories: Sequence[Trajectory], length: int) -> int:
-    """Return how many windows of ``length`` ticks miss no observation."""
-    found = 0
-    for trajectory in trajectories:
-        missing = np.isnan(trajectory.observations).any(axis=1)
-        holes = np.concatenate([[0], np.cumsum(missing)])
-        found += int(np.sum(holes[length:] == holes[:-length])) if len(holes) > length else 0
-    return found
 
 
 def _stretches(trajectories: Sequence[Trajectory]) -> list[Trajectory]:

@@ -10,7 +10,6 @@ sums are a block of the whole, so one pass over the data serves them all.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from rffpsr_ros.data.folds import in_turn, pieces_of
 from rffpsr_ros.data.moments import Regression, ridge_regression
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.numerics.arrays import Array
@@ -26,7 +26,7 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 _CHUNK = 4096
 _FOLDS = 5
 _FEWEST_TRAJECTORIES = 3
-"""With fewer, blocks of the trajectories are held out instead of whole ones."""
+"""With fewer, pieces of the trajectories are held out instead of whole ones."""
 
 
 class Shape(NamedTuple):
@@ -166,28 +166,19 @@ def held_out_score(
 def folds_of(
     train: Sequence[Trajectory], summarise: Callable[[Trajectory], Sums], shape: Shape
 ) -> list[tuple[Sums, Sums]]:
-    """Return (training, held-out) sums: whole trajectories in turn, or blocks of a few ones.
+    """Return (training, held-out) sums: whole trajectories in turn, or pieces of a few ones.
 
-    Folds without rows are left out; there may be none.
+    Not `folds` of trajectories, because a sum over all but one piece is made of the pieces' own:
+    each recording is passed over once for all folds. Hence no row spans two pieces, as rows of
+    `folds`, which joins what is left of a recording, would. Folds without rows are left out; there
+    may be none.
     """
-    pieces = list(train) if len(train) >= _FEWEST_TRAJECTORIES else _blocks(train)
+    pieces = list(train)
+    if len(train) < _FEWEST_TRAJECTORIES:
+        pieces = [piece for trajectory in train for piece in pieces_of(trajectory, _FOLDS)]
     sums = [summarise(piece) for piece in pieces]
     folds = [
-        (
-            Sums.merged((part for i, part in enumerate(sums) if i % _FOLDS != fold), shape),
-            Sums.merged((part for i, part in enumerate(sums) if i % _FOLDS == fold), shape),
-        )
-        for fold in range(min(_FOLDS, len(sums)))
+        (Sums.merged(fit, shape), Sums.merged(held, shape))
+        for fit, held in in_turn(sums, min(_FOLDS, len(sums)))
     ]
     return [(fit, held) for fit, held in folds if fit.count and held.count]
-
-
-def _blocks(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-    """Return each trajectory cut in as many blocks as there are folds."""
-    blocks = []
-    for trajectory in trajectories:
-        edges = np.linspace(0, len(trajectory), _FOLDS + 1).astype(int)
-        blocks += [
-            trajectory.slice(int(start), int(stop)) for start, stop in itertools.pairwise(edges)
-        ]
-    return blocks

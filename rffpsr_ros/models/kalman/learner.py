@@ -12,19 +12,16 @@ from rffpsr_ros.data.scaling import Run, standardise
 from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.models.contract import TrainingRecord
-from rffpsr_ros.models.kalman.linear_system import (
-    LinearState,
-    LinearSystem,
-    forecast_means,
-    kalman_step,
-    settled_means,
+from rffpsr_ros.models.kalman.forecast_errors import (
+    forecast_errors,
+    mean_squared_forecast_errors,
 )
+from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
 from rffpsr_ros.models.kalman.subspace import SubspaceOptions, learn_linear_systems
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
-from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.numerics.scores import group_errors, robust_score
+from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -117,11 +114,13 @@ class Kalman:
             chosen = self._choose(standardise(learn_from, *scalings), held_out, progress)
             runs = standardise(train, *scalings)
             (system,) = learn_linear_systems(runs, chosen.options, [chosen.order])
-            errors = _squared_errors(system, held_out, chosen.options)
-        by_horizon = np.nanmean(errors.squared, axis=0) * scalings[0].deviation ** 2
+            settling = _settling(held_out, chosen.options)
+            errors = forecast_errors(system, held_out, *settling, exact=True, whole=True)
+            by_horizon = [np.nanmean(error**2, axis=(0, 1)) for error in errors]
+        mse = np.stack(by_horizon) * scalings[0].deviation ** 2
         record = TrainingRecord(
             {**vars(chosen.options), "order": chosen.order},
-            {"validation_mse": by_horizon.sum(1).tolist(), "score": chosen.score},
+            {"validation_mse": mse.sum(axis=1).tolist(), "score": chosen.score},
         )
         return KalmanModel(signature, record, KalmanParts(system, *scalings))
 
@@ -163,43 +162,19 @@ def _first_ticks(runs: Sequence[Run]) -> list[Run]:
     return [Run(run.observations[:share], run.actions[:share]) for run in runs]
 
 
-class _Errors(NamedTuple):
-    squared: Array  # (B, H, d_o)
-    group: Array  # (B,), the run that an origin belongs to
-
-
-def _squared_errors(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> _Errors:
-    """Return the errors of forecasts from every tick of the runs after they have settled."""
-    squared, group = [], []
-    horizon = min(options.future, *(len(run.actions) for run in runs))
-    settling = min(options.past, *((len(run.actions) - horizon) // 2 for run in runs))
-    with np.errstate(over="ignore", invalid="ignore"):
-        settled = _filtered(system, runs, settling).mean
-        for number, (run, mean) in enumerate(zip(runs, settled, strict=True)):
-            observations, actions = run.observations[settling:], run.actions[settling:]
-            means = settled_means(system, mean, observations, actions)
-            origins = np.arange(len(actions) - horizon + 1)
-            ticks = origins[:, None] + np.arange(horizon)
-            forecast = forecast_means(system, means[origins], actions[ticks])
-            squared.append((forecast - observations[ticks]) ** 2)
-            group.append(np.full(len(origins), number))
-    return _Errors(np.concatenate(squared), np.concatenate(group))
-
-
-def _filtered(system: LinearSystem, runs: Sequence[Run], ticks: int) -> LinearState:
-    """Return what the exact filter knows after the first ticks of each run, as a batch."""
-    count = len(runs)
-    state = LinearState(
-        np.repeat(system.start[None], count, 0), np.repeat(system.start_covariance[None], count, 0)
-    )
-    for t in range(ticks):
-        actions, observations = zip(*((r.actions[t], r.observations[t]) for r in runs), strict=True)
-        state = kalman_step(system, state, np.stack(actions), np.stack(observations))
-    return state
+def _settling(runs: Sequence[Run], options: SubspaceOptions) -> tuple[int, int]:
+    """Return the horizon that runs are judged by, and the ticks that the filter has to settle."""
+    shortest = min(len(run.actions) for run in runs)
+    horizon = min(options.future, shortest)
+    return horizon, min(options.past, (shortest - horizon) // 2)
 
 
 def _score(system: LinearSystem, runs: Sequence[Run], options: SubspaceOptions) -> float:
-    return robust_score(group_errors(*_squared_errors(system, runs, options)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = mean_squared_forecast_errors(
+            system, runs, *_settling(runs, options), exact=True, whole=True
+        )
+    return robust_score(errors)
 
 
 def _possible_pasts(runs: Sequence[Run], past: int, future: int) -> list[int]:

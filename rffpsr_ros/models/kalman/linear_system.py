@@ -124,20 +124,24 @@ def with_stable_gain(system: LinearSystem) -> LinearSystem:
 
 
 def settled_means(system: LinearSystem, mean: Array, observations: Array, actions: Array) -> Array:
-    """Return the state's means (T, n) before each tick, by the constant gain K from ``mean`` on."""
-    closed = system.transition - system.gain @ system.output
+    """Return the states' means (N, T, n) before each tick, by the steady gain K from ``mean`` on.
+
+    Takes means (N, n), observations (N, T, d_o), NaN where missing, and actions (N, T, d_a).
+    """
+    closed = (system.transition - system.gain @ system.output).T
     driven = actions @ (system.action - system.gain @ system.feedthrough).T
     seen = ~np.isnan(observations)
     corrected = np.where(seen, observations, 0.0) @ system.gain.T
-    means = np.empty((len(actions), len(system.start)))
-    for t in range(len(actions)):
-        means[t] = mean
-        if seen[t].all():
-            mean = closed @ mean + driven[t] + corrected[t]
+    complete = np.asarray(seen.all(axis=(0, 2)))
+    means = np.empty((*actions.shape[:2], len(system.start)))
+    for t in range(means.shape[1]):
+        means[:, t] = mean
+        if complete[t]:
+            mean = mean @ closed + driven[:, t] + corrected[:, t]
         else:
-            error = observations[t] - expected_observation(system, mean, actions[t])
-            step = system.gain @ np.where(seen[t], error, 0.0)
-            mean = system.transition @ mean + system.action @ actions[t] + step
+            error = observations[:, t] - expected_observation(system, mean, actions[:, t])
+            mean = mean @ system.transition.T + actions[:, t] @ system.action.T
+            mean += np.where(seen[:, t], error, 0.0) @ system.gain.T
     return means
 
 

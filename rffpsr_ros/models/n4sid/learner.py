@@ -11,7 +11,7 @@ from rffpsr_ros.data.folds import Fold, folds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
-from rffpsr_ros.models.kalman.forecast_errors import forecast_errors, stretches
+from rffpsr_ros.models.kalman.forecast_errors import mean_squared_forecast_errors, stretches
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
 from rffpsr_ros.models.n4sid.oblique_projection import (
@@ -135,7 +135,7 @@ class N4SID:
             judged = stretches(standardise(part.held_out, *scalings))
             errors.append(
                 {
-                    choice: forecast_errors(system, judged, self.future, self.past)
+                    choice: mean_squared_forecast_errors(system, judged, self.future, self.past)
                     for choice, system in self._candidates(
                         standardise(part.train, *scalings)
                     ).items()
