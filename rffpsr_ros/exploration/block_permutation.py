@@ -61,7 +61,7 @@ def orthonormal_basis(columns: Array, tolerance: float) -> Array:
     return np.asarray(basis[:, : len(size)][:, size > tolerance * np.sqrt(len(columns))])
 
 
-def share_explained(basis: Array, left_open: Array) -> Array:
-    """Return the share (d_a,) of the squares of ``left_open`` within the span of the basis."""
-    whole = np.maximum((left_open**2).sum(axis=0), np.finfo(float).tiny)
-    return np.asarray(((basis.T @ left_open) ** 2).sum(axis=0) / whole)
+def share_explained(basis: Array, residuals: Array) -> Array:
+    """Return the share (d_a,) of the squares of ``residuals`` within the span of the basis."""
+    whole = np.maximum((residuals**2).sum(axis=0), np.finfo(float).tiny)
+    return np.asarray(((basis.T @ residuals) ** 2).sum(axis=0) / whole)

@@ -14,8 +14,8 @@ from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.data.windows import complete_windows, count_windows
 from rffpsr_ros.exploration.conditions import (
     ActionFreedom,
-    Conditioning,
     ConditioningOptions,
+    RegressionConditioning,
     action_freedom,
     conditioning,
 )
@@ -47,10 +47,10 @@ class ChannelCheck(NamedTuple):
     low: float
     high: float
     freedom: ActionFreedom | None  # None: constant, or too few windows
-    response: float  # p-value of no answer
+    response: float  # p-value of no response
     policy: float  # p-value of a blind policy
-    explained: float  # by past observations, of what past actions leave open
-    told_by_last: float  # by the last observation alone
+    explained: float  # by past observations, of what past actions do not explain
+    explained_by_last: float  # by the last observation alone
 
     @property
     def constant(self) -> bool:
@@ -68,7 +68,7 @@ class ExplorationCheck:
     options: RFFPSROptions
     channels: tuple[ChannelCheck, ...]
     constant_observations: tuple[str, ...]
-    conditioning: Conditioning | None
+    conditioning: RegressionConditioning | None
     policy: PolicyTest | None
     weighting: Importance | None  # of windows, where the policy is known
 
@@ -123,7 +123,7 @@ class _Measured(NamedTuple):
     freedom: Sequence[ActionFreedom | None]
     response: Array
     policy: PolicyTest
-    conditioning: Conditioning | None
+    conditioning: RegressionConditioning | None
 
 
 def _measure(
@@ -212,7 +212,7 @@ def _channels(
             policy = measured.policy
             freedom = measured.freedom[at]
             figures = (
-                measured.response, policy.p_values, policy.explained, policy.told_by_last
+                measured.response, policy.p_values, policy.explained, policy.explained_by_last
             )  # fmt: skip
             numbers = [float(figure[at]) for figure in figures]
         unit = units[column] if units else ""

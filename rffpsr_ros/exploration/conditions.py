@@ -29,16 +29,17 @@ JUDGED_STATES = 1000
 RESOLUTION = 0.05
 """History is taken to be known to within this share of each value's deviation.
 
-Read without any error, the past of every signal of limited bandwidth tells its future.
+Read without any error, the past of every signal of limited bandwidth determines its future.
 """
-OPEN = 0.05
-"""A direction of future actions is open if so much of a channel's variance is left along it."""
+EXCITED = 0.05
+"""A direction of future actions is excited if its variance given history is more than this share of
+the channel's variance."""
 REPRODUCED = 0.5
 """Correlation of a state direction between both halves of the data from which it counts."""
 
 
 class ActionFreedom(NamedTuple):
-    """What history leaves open of one channel's next k actions.
+    """How one channel's next k actions vary given history.
 
     Eigenvalues (k,), descending, of the covariance of the channel's future given history, in units
     of the channel's variance.
@@ -49,16 +50,16 @@ class ActionFreedom(NamedTuple):
 
     @property
     def directions(self) -> int:
-        """Return how many of the k directions are open."""
-        return int(np.sum(self.eigenvalues > OPEN))
+        """Return how many of the k directions are excited."""
+        return int(np.sum(self.eigenvalues > EXCITED))
 
     @property
     def coupled(self) -> bool:
-        """Return whether only the other channels leave nothing open."""
-        return self.directions == 0 and bool(self.alone[0] > OPEN)
+        """Return whether the channel is excited, but not given the other channels."""
+        return self.directions == 0 and bool(self.alone[0] > EXCITED)
 
 
-class Conditioning(NamedTuple):
+class RegressionConditioning(NamedTuple):
     """How well the regressions of both stages are posed, in the model's own features."""
 
     windows: int
@@ -71,7 +72,7 @@ class Conditioning(NamedTuple):
 
 
 def action_freedom(runs: Sequence[Run], past: int, future: int) -> list[ActionFreedom]:
-    """Return for each action channel what the past leaves open of its future.
+    """Return for each action channel how its future varies given the past.
 
     ``past`` shrinks where the windows are too few to regress on so many values.
     """
@@ -119,7 +120,7 @@ class ConditioningOptions:
 
 def conditioning(
     runs: Sequence[Run], options: ConditioningOptions, generator: np.random.Generator
-) -> Conditioning:
+) -> RegressionConditioning:
     """Return how well both stages' regressions are posed; runs are standardised."""
     # Run by run: what follows each other must not be joined with what does not.
     chunks = [chunk for run in runs for chunk in window_chunks([run], options.past, options.future)]
@@ -133,7 +134,7 @@ def conditioning(
     borders = np.cumsum([len(chunk.actions) for chunk in chunks])[:-1]
     inflation = _inflation(np.split(history, borders), options.future)
     states, reproduced = _states(whole, options)
-    return Conditioning(
+    return RegressionConditioning(
         len(history),
         len(history) / inflation,
         _spectrum(whole.history),

@@ -12,16 +12,16 @@ Level = Literal["ok", "note", "warning"]
 
 SIGNIFICANT = 0.005
 """P-values below this are no accident: one false alarm in two hundred good recordings."""
-NO_ANSWER = 0.05
-"""P-values above this leave it open whether observations answer to an action."""
+NO_RESPONSE = 0.05
+"""P-values above this leave open whether observations respond to an action."""
 RELEVANT = 0.02
 """Share of an action that past observations must explain to be worth a word."""
 WINDOWS_PER_DIRECTION = 2
 """Independent windows wanted for each direction of history."""
 MOSTLY = 0.5
 """Share that makes of an action a function of the last observation."""
-TOLD = 0.999
-"""Share of an action's variance from which on the last observation is said to tell it."""
+DETERMINED = 0.999
+"""Share of an action's variance from which on the last observation is said to determine it."""
 
 
 class Finding(NamedTuple):
@@ -86,12 +86,12 @@ def _channel_as_json(channel: ChannelCheck) -> dict[str, Any]:
         "unit": channel.unit,
         "low": channel.low,
         "high": channel.high,
-        "open_eigenvalues": channel.freedom and channel.freedom.eigenvalues.tolist(),
-        "open_directions": channel.freedom and channel.freedom.directions,
+        "conditional_variances": channel.freedom and channel.freedom.eigenvalues.tolist(),
+        "excited_directions": channel.freedom and channel.freedom.directions,
         "response_p_value": channel.response,
         "policy_p_value": channel.policy,
         "explained_by_past_observations": channel.explained,
-        "told_by_last_observation": channel.told_by_last,
+        "explained_by_last_observation": channel.explained_by_last,
     }
 
 
@@ -136,56 +136,57 @@ def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
         )
     if channel.freedom is None:
         return Finding("note", name, f"too few windows to judge '{name}'")
-    open_ = channel.freedom.directions
-    if open_ == 0:
-        return Finding("warning", name, _told(channel, check))
-    if channel.response > NO_ANSWER:
+    excited = channel.freedom.directions
+    if excited == 0:
+        return Finding("warning", name, _not_excited(channel, check))
+    if channel.response > NO_RESPONSE:
         largest = _with_unit(max(abs(channel.low), abs(channel.high)), channel)
         return Finding(
             "note",
             name,
-            f"no observation was found to answer to '{name}', which never exceeded {largest};"
+            f"no observation was found to respond to '{name}', which never exceeded {largest};"
             " unless its effect is far from linear, excite it more, or leave it out",
         )
     span = f"from {channel.low:.3g} to {_with_unit(channel.high, channel)}"
-    if 3 * open_ < future:
+    if 3 * excited < future:
         return Finding(
             "note",
             name,
-            f"'{name}' ({span}) changes slowly: the past leaves {open_} of the {future} directions"
-            f" open that {future} commands can take; forecasts hold for commands as slow as these",
+            f"'{name}' ({span}) changes slowly: given the past, the next {future} commands vary in"
+            f" {excited} of {future} directions; forecasts hold for commands as slow as these",
         )
     return Finding(
         "ok",
         name,
-        f"'{name}' ({span}) is open in {open_} of {future} directions whatever came before"
-        f"{'' if math.isnan(channel.response) else ', and observations answer to it'}",
+        f"'{name}' ({span}) varies in {excited} of {future} directions given the past"
+        f"{'' if math.isnan(channel.response) else ', and observations respond to it'}",
     )
 
 
-def _told(channel: ChannelCheck, check: ExplorationCheck) -> str:
-    """Return why a channel whose future is no surprise teaches nothing."""
+def _not_excited(channel: ChannelCheck, check: ExplorationCheck) -> str:
+    """Return why nothing can be learned about a channel whose future the past determines."""
     name, past = channel.name, check.options.past
     assert channel.freedom is not None
     if channel.freedom.coupled:
         return (
-            f"'{name}' moves together with the other actions only, so what each of them causes"
-            " cannot be told apart; move them independently"
+            f"'{name}' moves together with the other actions only, so their effects cannot be"
+            " separated; move them independently"
         )
-    if channel.told_by_last > TOLD or (_looks(channel) and channel.explained > MOSTLY):
+    mostly = _depends(channel) and channel.explained > MOSTLY
+    if mostly or channel.explained_by_last > DETERMINED:
         return (
-            f"'{name}' is a function of the last observation, so what it causes cannot be told from"
-            " what would have come anyway; add random commands to what the controller says"
+            f"'{name}' is a function of the last observation, so its effect cannot be separated"
+            " from what would have happened anyway; add random commands to the controller's"
         )
     return (
-        f"the {past} ticks before tell the next {check.options.future} of '{name}', as they do of a"
-        " single sine or of a command that hardly changes in that time, so what it causes cannot be"
-        " told from what would have come anyway; play random steps or a multisine of many"
+        f"the past {past} ticks determine the next {check.options.future} of '{name}', as with a"
+        " single sine or a command that hardly changes in that time, so its effect cannot be"
+        " separated from what would have happened anyway; play random steps or a multisine of many"
         " frequencies, or lower the rate"
     )
 
 
-def _looks(channel: ChannelCheck) -> bool:
+def _depends(channel: ChannelCheck) -> bool:
     return channel.policy < SIGNIFICANT and channel.explained > RELEVANT
 
 
@@ -194,20 +195,22 @@ def _policy(check: ExplorationCheck) -> list[Finding]:
     if policy is None:
         return []
     if not len(policy.shuffled):
-        return [Finding("note", "policy", "too short to test whether actions follow observations")]
+        return [
+            Finding("note", "policy", "too short to test whether actions depend on observations")
+        ]
     if math.isnan(policy.p_value):
-        silent = "past actions tell the next ones entirely; whether they look cannot be tested"
+        silent = "past actions determine the next ones; whether observations do cannot be tested"
         return [Finding("note", "policy", silent)]
-    looking = [channel for channel in check.channels if _looks(channel)]
-    if policy.p_value >= SIGNIFICANT or not looking:
-        calm = f"no sign that actions follow past observations (p = {policy.p_value:.3f})"
+    dependent = [channel for channel in check.channels if _depends(channel)]
+    if policy.p_value >= SIGNIFICANT or not dependent:
+        calm = f"no sign that actions depend on past observations (p = {policy.p_value:.3f})"
         return [Finding("ok", "policy", calm)]
-    told = " and ".join(
-        f"{100 * channel.explained:.0f} % of '{channel.name}'" for channel in looking
+    shares = " and ".join(
+        f"{100 * channel.explained:.0f} % of '{channel.name}'" for channel in dependent
     )
     seen = (
-        f"actions follow past observations (p = {policy.p_value:.3f}; these explain {told} beyond"
-        " past actions)"
+        f"actions depend on past observations (p = {policy.p_value:.3f}; these explain {shares}"
+        " beyond past actions)"
     )
     if check.weighting is not None:
         return [Finding("note", "policy", f"{seen}; {check.weighting.describe()}")]
@@ -215,9 +218,9 @@ def _policy(check: ExplorationCheck) -> list[Finding]:
         Finding(
             "warning",
             "policy",
-            f"{seen}: a controller or a driver looked, or the action is itself measured on the"
-            " robot, and answers may be taken for causes; record commands that do not look, or give"
-            " the policy's probabilities (dataset.policy)",
+            f"{seen}: a controller or a driver reacted, or the action is itself measured on the"
+            " robot, and reactions may be taken for causes; record commands that do not react, or"
+            " give the policy's probabilities (dataset.policy)",
         )
     ]
 
@@ -228,14 +231,14 @@ def _states(check: ExplorationCheck) -> list[Finding]:
         return []
     count, real = len(posed.reproduced), int((posed.reproduced > REPRODUCED).sum())
     if real:
-        said = f"{real} of {count} directions of the state come out the same in both halves"
+        said = f"{real} of {count} directions of the state agree between both halves"
         return [Finding("ok", "history", f"{said} of the data")]
     return [
         Finding(
             "note",
             "history",
-            f"none of {count} directions of the state comes out the same in both halves of the"
-            " data; longer recordings, or more varied ones, would tell states apart better",
+            f"none of {count} directions of the state agrees between both halves of the"
+            " data; longer recordings, or more varied ones, would separate states better",
         )
     ]
 

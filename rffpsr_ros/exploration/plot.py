@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.evaluation.plots import COLOURS, MARKERS, empty_figure, save_figure
 from rffpsr_ros.exploration.check import ExplorationCheck
-from rffpsr_ros.exploration.conditions import OPEN, REPRODUCED
+from rffpsr_ros.exploration.conditions import EXCITED, REPRODUCED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,9 +36,9 @@ def plot_exploration(check: ExplorationCheck, path: str | Path, title: str = "")
 
 
 def _draw_actions(check: ExplorationCheck, axes: Axes) -> None:
-    axes.set_title("What the past leaves open of each action")
+    axes.set_title("Variance of future actions given the past")
     axes.set_xlabel(f"direction of the next {check.options.future} commands")
-    axes.set_ylabel("variance left, of the channel's own")
+    axes.set_ylabel("share of the channel's variance")
     shown = False
     for i, channel in enumerate(check.channels):
         if channel.freedom is None:
@@ -46,16 +46,16 @@ def _draw_actions(check: ExplorationCheck, axes: Axes) -> None:
         shown = True
         values = np.maximum(channel.freedom.eigenvalues, 1e-6)
         axes.semilogy(np.arange(1, len(values) + 1), values, label=channel.name, **_style(i))
-    axes.axhline(OPEN, color="black", linestyle="--", linewidth=1, label="open above")
+    axes.axhline(EXCITED, color="black", linestyle="--", linewidth=1, label="excited above")
     if not shown:
         _say_nothing(axes)
     axes.legend(fontsize="small", frameon=False)
 
 
 def _draw_policy(check: ExplorationCheck, axes: Axes) -> None:
-    axes.set_title("Do actions follow past observations?")
-    axes.set_xlabel("share explained of what past actions leave open")
-    axes.set_ylabel("shuffles")
+    axes.set_title("Do actions depend on past observations?")
+    axes.set_xlabel("share of the residual that past observations explain")
+    axes.set_ylabel("permutations")
     policy = check.policy
     if policy is None or not len(policy.shuffled):
         _say_nothing(axes)
@@ -68,12 +68,12 @@ def _draw_policy(check: ExplorationCheck, axes: Axes) -> None:
         axes.hist(policy.shuffled[:, i], bins=30, color=colour, alpha=0.35)
         label = f"{channel.name}: p = {policy.p_values[i]:.3f}"
         axes.axvline(policy.observed[i], color=colour, linewidth=2, label=label)
-    axes.legend(fontsize="small", frameon=False, title="line: as recorded; bars: shuffled")
+    axes.legend(fontsize="small", frameon=False, title="line: recorded, bars: permuted")
 
 
 def _draw_spectra(check: ExplorationCheck, axes: Axes) -> None:
     axes.set_title("Stage one: eigenvalues in the model's features")
-    axes.set_xlabel("direction, of all")
+    axes.set_xlabel("direction (share of all)")
     axes.set_ylabel("eigenvalue")
     posed = check.conditioning
     if posed is None:
@@ -101,8 +101,8 @@ def _draw_states(check: ExplorationCheck, axes: Axes) -> None:
         return
     directions = np.arange(1, len(posed.state) + 1)
     spread = posed.state / posed.state[0]
-    axes.bar(directions, spread, color=COLOURS[5], alpha=0.6, label="spread, of the first one's")
-    axes.plot(directions, posed.reproduced, label="agreement of both halves", **_style(1))
+    axes.bar(directions, spread, color=COLOURS[5], alpha=0.6, label="singular value, relative")
+    axes.plot(directions, posed.reproduced, label="correlation of both halves", **_style(1))
     axes.axhline(REPRODUCED, color="black", linestyle="--", linewidth=1, label="counts above")
     axes.set_ylim(min(0.0, float(posed.reproduced.min())), 1.05)
     axes.legend(fontsize="small", frameon=False)

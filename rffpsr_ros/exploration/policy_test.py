@@ -1,13 +1,13 @@
 """Was the policy blind? A permutation test of actions against past observations.
 
 The paper asks for training data of a blind policy: given the past actions, an action must not
-depend on past observations. The test takes from each action what the past actions tell of it, takes
-from the recent observations what the past actions tell of them, and asks how much of the first the
-second explains. What chance explains is seen by shuffling blocks of one against the other.
+depend on past observations. The test regresses each action and the
+recent observations on the past actions, and asks how much of the first residual the second
+explains. What chance explains is seen by shuffling blocks of one against the other.
 
-Shuffling alone would also destroy what is no fault: observations answer to actions, so wherever
+Shuffling alone would also destroy what is no fault: observations respond to actions, so wherever
 actions have a memory, past observations and the next action are related under a blind policy too.
-That relation goes by way of the past actions. They are therefore accounted for by far more ticks
+That relation is mediated by the past actions. They are therefore accounted for by far more ticks
 than observations are, by powers of the last one (commands near their limits turn back), and, where
 commands are held, by how long the last one has been held: a zero-order hold has no finite linear
 memory, but given its age it is either held on or drawn anew.
@@ -37,13 +37,13 @@ from rffpsr_ros.psr.fourier_features import draw_frequencies, random_fourier_fea
 
 PERMUTATIONS = 999
 OBSERVED_TICKS = 2
-"""Past observations that a policy is suspected of looking at."""
+"""Past observations that a policy is suspected of depending on."""
 USUAL_TICKS = 6
 """Observations before these, whose mean is what was usual."""
 FREQUENCIES = 4
 """Random frequencies of the last observation: a policy need not be linear."""
 OLDEST_AGE = 30
-"""Ticks of holding that are told apart."""
+"""Ticks of holding that are distinguished."""
 HELD = 0.1
 """A channel that repeats its last value exactly at more than this share of ticks holds it."""
 LAG_COUNTS = (1, 3, 10, 20)
@@ -57,15 +57,15 @@ _Kind = Literal["free", "held", "binary"]
 
 
 class PolicyTest(NamedTuple):
-    """What past observations tell of the actions, beyond what past actions do."""
+    """How past observations explain the actions, beyond what past actions do."""
 
     p_value: float  # that chance explains as much, for all channels together; NaN: not testable
     p_values: Array  # (d_a,), for each channel by itself
-    explained: Array  # (d_a,) of what past actions leave open, the share explained beyond chance
+    explained: Array  # (d_a,) share of the residual explained, beyond chance
     observed: Array  # (d_a,) the share explained
     shuffled: Array  # (P, d_a) the share explained after shuffling
-    told: Array  # (d_a,) share of each action's variance that past actions tell
-    told_by_last: Array  # (d_a,) share that the last observation tells by itself
+    explained_by_actions: Array  # (d_a,) share of each action's variance, by past actions
+    explained_by_last: Array  # (d_a,) the same by the last observation alone
     ticks: int
 
 
@@ -94,26 +94,26 @@ def blindness_test(runs: Sequence[Run], past: int, generator: np.random.Generato
     kept = [piece.head(count) for piece, count in zip(cut, blocks.kept, strict=True)]
     whole = _Cut(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
     known = orthonormal_basis(_as_much_as_needed(whole, lags), SMALLEST)
-    left_open, told = _left_open(known, whole.actions)
+    residuals, by_actions = _regressed(known, whole.actions)
     candidates = _candidates(whole.seen, generator)
     alone = orthonormal_basis(np.column_stack([np.ones(len(whole.last)), whole.last]), SMALLEST)
-    seen = orthonormal_basis(_left_open(known, candidates)[0], np.sqrt(SMALLEST))
-    # What was fitted by the known is missing from `left_open`, but not once it has been shuffled.
+    seen = orthonormal_basis(_regressed(known, candidates)[0], np.sqrt(SMALLEST))
+    # Residuals have lost what the known fitted; shuffled ones have not.
     fitted = len(known) / max(1, len(known) - known.shape[1])
-    observed = share_explained(seen, left_open)
+    observed = share_explained(seen, residuals)
     shuffled = np.array(
         [
-            fitted * share_explained(seen, left_open[blocks.shuffled(generator)])
+            fitted * share_explained(seen, residuals[blocks.shuffled(generator)])
             for _ in range(PERMUTATIONS)
         ]
     )
-    result = _result(observed, shuffled, told)
-    told_by_last = _left_open(alone, whole.actions)[1]
-    return PolicyTest(*result, observed, shuffled, told, told_by_last, ticks)
+    result = _result(observed, shuffled, by_actions)
+    by_last = _regressed(alone, whole.actions)[1]
+    return PolicyTest(*result, observed, shuffled, by_actions, by_last, ticks)
 
 
 class _Cut(NamedTuple):
-    """Ticks of one run: actions, what past actions tell, the last observations."""
+    """Ticks of one run: actions, regressors of past actions, the last observations."""
 
     actions: Array  # (N, d_a)
     known: Array  # (N, c)
@@ -153,8 +153,8 @@ def _cut(run: Run, lags: int, kinds: Sequence[_Kind]) -> _Cut | None:
 def _as_much_as_needed(whole: _Cut, lags: int) -> Array:
     """Return the known with so many lags as the actions' own memory asks for (Schwarz's criterion).
 
-    Lags that tell nothing of the actions would still be fitted to their accidents, and bring what
-    they share with the observations into what is left open.
+    Lags that explain nothing of the actions would still be fitted to their accidents, and bring
+    what they share with the observations into the residuals.
     """
     ticks, columns = whole.actions.shape
     bare = whole.known.shape[1] - lags * columns
@@ -162,7 +162,7 @@ def _as_much_as_needed(whole: _Cut, lags: int) -> Array:
 
     def score(count: int) -> float:
         known = orthonormal_basis(whole.known[:, : bare + count * columns], SMALLEST)
-        left = 1 - _left_open(known, whole.actions)[1]
+        left = 1 - _regressed(known, whole.actions)[1]
         fit = ticks * np.log(np.maximum(left, SMALLEST)).sum()
         return float(fit + known.shape[1] * columns * np.log(ticks))
 
@@ -180,7 +180,7 @@ def _memory(column: Array, rows: Array, lags: int, kind: _Kind) -> Array:
     """Return what holds and binary sequences add to the lagged values of one channel.
 
     How long the last value has been held, as indicators, and these times the value; and the
-    products of past bits, which tell the next one of a pseudo-random binary sequence.
+    products of past bits, which determine the next one of a pseudo-random binary sequence.
     """
     if kind == "free":
         return np.empty((len(rows), 0))
@@ -203,27 +203,27 @@ def _candidates(seen: Array, generator: np.random.Generator) -> Array:
     return np.concatenate([scaled, random_fourier_features(scaled[:, :columns], frequencies)], 1)
 
 
-def _left_open(known: Array, values: Array) -> tuple[Array, Array]:
-    """Return what an orthonormal basis leaves open of values, and the share that it tells."""
+def _regressed(known: Array, values: Array) -> tuple[Array, Array]:
+    """Return the residuals of values on an orthonormal basis, and the share that it explains."""
     residual = values - known @ (known.T @ values)
     before = np.maximum(values.var(axis=0), np.finfo(float).tiny)
     return residual, 1 - residual.var(axis=0) / before
 
 
-def _result(observed: Array, shuffled: Array, told: Array) -> tuple[float, Array, Array]:
+def _result(observed: Array, shuffled: Array, by_actions: Array) -> tuple[float, Array, Array]:
     """Return p-value, p-values and shares explained beyond chance.
 
-    Nothing can be said of a channel that past actions tell entirely.
+    A channel that past actions determine entirely is not testable.
     """
-    open_ = 1 - told > SMALLEST**0.5
+    testable = 1 - by_actions > SMALLEST**0.5
     at_least = (shuffled >= observed).sum(axis=0)
-    p_values = np.where(open_, (1 + at_least) / (1 + len(shuffled)), np.nan)
+    p_values = np.where(testable, (1 + at_least) / (1 + len(shuffled)), np.nan)
     centre = shuffled.mean(axis=0)
-    beyond = np.where(open_, np.clip((observed - centre) / (1 - centre), 0, 1), np.nan)
-    if not open_.any():
+    beyond = np.where(testable, np.clip((observed - centre) / (1 - centre), 0, 1), np.nan)
+    if not testable.any():
         return np.nan, p_values, beyond
     # Several channels are several chances: the largest of them is compared with the largest.
     spread = np.maximum(shuffled.std(axis=0), 1e-300)
-    largest = ((observed - centre) / spread)[open_].max()
-    by_chance = ((shuffled - centre) / spread)[:, open_].max(axis=1)
+    largest = ((observed - centre) / spread)[testable].max()
+    by_chance = ((shuffled - centre) / spread)[:, testable].max(axis=1)
     return float((1 + np.sum(by_chance >= largest)) / (1 + len(shuffled))), p_values, beyond

@@ -1,4 +1,4 @@
-"""Does any observation answer to an action? A permutation test of each action channel.
+"""Does any observation respond to an action? A permutation test of each action channel.
 
 How much of the observations' changes over a few ticks the channel's latest actions explain, against
 what they explain of changes at other times.
@@ -26,10 +26,10 @@ LAGS = 15
 
 
 def response_p_values(runs: Sequence[Run], generator: np.random.Generator) -> Array:
-    """Return for each action channel the chance (d_a,) of such an answer if there were none.
+    """Return for each action channel the chance (d_a,) of such a response if there were none.
 
-    The answer is linear, that of the most responsive observation. Runs are standardised. NaN where
-    there are too few ticks to tell.
+    The response is linear, that of the most responsive observation. Runs are standardised. NaN
+    where there are too few ticks.
     """
     rows = [_rows(run) for run in runs if len(run.actions) >= LAGS]
     channels = runs[0].actions.shape[1]
@@ -53,7 +53,7 @@ def _rows(run: Run) -> tuple[Array, Array]:
     """Return changes of observations (N, 3 d_o) and the actions (N, LAGS, d_a) up to each."""
     ticks = np.arange(LAGS - 1, len(run.actions))
     now, before = run.observations[ticks], run.observations[ticks - 1]
-    # Over a few ticks an answer stands out of noise, by its jerk out of a swing that goes on.
+    # Over a few ticks a response stands out of noise, by its jerk out of a swing that goes on.
     jerk = now - 2 * before + run.observations[ticks - 2]
     changes = np.hstack([now - run.observations[ticks - CHANGE], now - before, jerk])
     acted = run.actions[ticks[:, None] - np.arange(LAGS)]

@@ -19,7 +19,7 @@ def test_a_good_bag_is_called_good(run: Run, robot: Path, configuration: Path) -
     assert (outcome.code, outcome.err) == (0, "")
     assert "these data can teach a model" in outcome.out
     assert "'motor.data' (from -" in outcome.out
-    assert "V) is open in" in outcome.out
+    assert "V) varies in" in outcome.out
 
 
 @pytest.mark.parametrize("command", ["check", "train"])
@@ -98,9 +98,9 @@ def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
     known += "dataset: {policy: {log_probability: chance}}\n"
     (here / "known.yaml").write_text(known)
     told = run("check", "robot", "--config", "plain.yaml", "--quiet").out
-    assert "WARNING  actions follow past observations" in told
+    assert "WARNING  actions depend on past observations" in told
     told = run("check", "robot", "--config", "known.yaml", "--quiet").out
-    assert "note     actions follow past observations" in told
+    assert "note     actions depend on past observations" in told
     assert "windows weighted by how likely a blind policy was" in told
     words = ["--config", "known.yaml", "--out", "m", "--bands", "none", *workshop.quick]
     outcome = run("train", "robot", *words)

@@ -1,8 +1,8 @@
 """Tell whether bags can teach a model, before anything is learned from them.
 
-Checked is what the theory asks of training data: enough of it, actions that are a surprise whatever
-came before, observations that answer to them, and nobody who looked at the observations when
-choosing the actions. docs/exploration.md says how to read the figures and what to do.
+Checked is what the theory asks of training data: enough of it, actions that vary given the past,
+observations that respond to them, and a policy that is blind to the observations.
+docs/exploration.md says how to read the figures and what to do.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _check(
 def _lines(check: ExplorationCheck, recordings: Recordings) -> list[str]:
     lines = [f"read {recordings.describe()}"]
     if check.measured_ticks < check.ticks:
-        lines.append(f"looked at {check.measured_ticks} ticks, in stretches spread evenly")
+        lines.append(f"measured {check.measured_ticks} ticks, in stretches spread evenly")
     found = findings(check)
     marks = {"ok": "good", "note": "note", "warning": "WARNING"}
     lines += ["", *(f"{marks[one.level]:<8} {one.sentence}" for one in found)]
