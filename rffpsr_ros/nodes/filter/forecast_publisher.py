@@ -12,7 +12,7 @@ import numpy as np
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
-from rffpsr_ros.nodes.shared.executors import goes_direct
+from rffpsr_ros.nodes.shared.executors import works_on_bytes
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.forecast_messages import (
@@ -41,7 +41,7 @@ class ForecastPublisher:
             name: node.create_publisher(message_class(type_name), f"~/{name}", DEPTH)
             for name, type_name in types.items()
         }
-        self._direct = goes_direct(node)
+        self._works_on_bytes = works_on_bytes(node)
         self._listened: set[str] = set()
         self._looked_ns = 0
         self._prepared: dict[str, tuple[Any, PreparedMessage]] = {}
@@ -132,8 +132,8 @@ class ForecastPublisher:
         draft: Callable[[Array], Any],
         stamp_ns: int | None = None,
     ) -> None:
-        """Publish numbers in a message; a direct one is drafted anew only if ``words`` change."""
-        if not self._direct:
+        """Publish numbers; the bytes of a message are drafted anew only if its ``words`` change."""
+        if not self._works_on_bytes:
             self._publishers[name].publish(draft(numbers))
             return
         likeness = numbers.shape, words

@@ -1,8 +1,10 @@
 """What runs a node, as its parameter ``executor`` says.
 
-``direct`` goes past rclpy wherever that is measurably cheaper: messages are waited for and handed
-out by `message_wait`, read off their bytes by `recordings.bags.message_layout`, and forecasts put
-into the bytes of a message by `filter.prepared_message`. All else is rclpy's own way throughout.
+``single_threaded`` is rclpy's own way throughout. ``direct`` goes past rclpy where that is cheaper:
+messages are waited for and handed out by `message_wait`, read off their bytes by
+`recordings.bags.message_layout`, and forecasts put into the bytes of a message by
+`filter.prepared_message`. ``events`` is ``direct`` with rclpy's events executor in place of
+`message_wait`. `benchmarks.live_parts` measures what each part gains.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ def executor_name(node: Any) -> str:
     return SINGLE_THREADED if name == DIRECT and rclpy_internals.missing() else name
 
 
-def goes_direct(node: Any) -> bool:
-    """Tell whether a node goes past rclpy."""
-    return executor_name(node) == DIRECT
+def works_on_bytes(node: Any) -> bool:
+    """Tell whether a node reads messages, and makes them, past rclpy."""
+    return executor_name(node) != SINGLE_THREADED
 
 
 def make_executor(node: Any) -> Any:

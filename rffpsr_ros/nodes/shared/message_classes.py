@@ -71,7 +71,7 @@ def has_header_first(type_name: str) -> bool | None:
 def decoder(type_name: str, direct: bool) -> Decode:
     """Return a function from bytes to a message; it returns None for damaged bytes.
 
-    The ``direct`` one is that which bags are read with; else rclpy's own decodes.
+    It is rclpy's own, or, if ``direct``, the one that bags are read with.
 
     Raises
     ------

@@ -51,10 +51,9 @@ AUTOSTART = Parameter(
 EXECUTOR = Parameter(
     "executor",
     "direct",
-    "`direct` waits for messages, reads and writes them past rclpy, which takes a fraction of the"
-    " processor time (docs/scaling.md); `single_threaded` does all as rclpy does; so does `events`,"
-    " with an executor that is experimental in ROS, and how long messages waited is not known to"
-    " it.",
+    "`direct` waits for messages, reads and makes them past rclpy, in a fraction of its processor"
+    " time (docs/scaling.md); `single_threaded` is rclpy's own way throughout; `events` waits by"
+    " rclpy's events executor, which is experimental, and does not know how long messages waited.",
     choices=("direct", "single_threaded", "events"),
 )
 RESET_ON_TIME_JUMP = Parameter(

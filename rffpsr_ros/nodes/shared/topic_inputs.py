@@ -15,7 +15,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, goes_direct
+from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, works_on_bytes
 from rffpsr_ros.nodes.shared.message_classes import decoder, has_header_first, message_class
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
 from rffpsr_ros.signals.stamps import receive_time, stamp_of, stamp_of_cdr
@@ -156,7 +156,7 @@ class TopicInput:
         return (now_ns - self._recent[-1]) / 1e9 if self._recent else None
 
     def _know(self, type_name: str) -> None:
-        self._decode = decoder(type_name, goes_direct(self._node))
+        self._decode = decoder(type_name, works_on_bytes(self._node))
         self.type = type_name
         first = has_header_first(type_name)
         if self._stamps == "receive" or first is None:

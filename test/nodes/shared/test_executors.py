@@ -37,14 +37,14 @@ def started(ros_environment: None) -> Any:
     ],
 )
 def test_the_parameter_chooses(started: None, name: str, kind: str) -> None:
-    from rffpsr_ros.nodes.shared.executors import goes_direct, make_executor
+    from rffpsr_ros.nodes.shared.executors import make_executor, works_on_bytes
 
     if name == "events":
         pytest.importorskip("rclpy.experimental.events_executor")
     lines: list[str] = []
     executor = make_executor(node_with(name, lines))
     assert type(executor).__name__ == kind
-    assert goes_direct(node_with(name, lines)) == (name == "direct")
+    assert works_on_bytes(node_with(name, lines)) == (name != "single_threaded")
     assert lines == []
     executor.shutdown()
 
@@ -53,12 +53,12 @@ def test_without_a_name_of_rclpy_everything_is_rclpys_own_and_one_line_says_so(
     started: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rffpsr_ros.nodes.shared import rclpy_internals
-    from rffpsr_ros.nodes.shared.executors import goes_direct, make_executor
+    from rffpsr_ros.nodes.shared.executors import make_executor, works_on_bytes
 
     monkeypatch.setattr(rclpy_internals, "OF_DIRECT", {"rclpy.node:Node.gone": "Gone."})
     lines: list[str] = []
     node = node_with("direct", lines)
-    assert not goes_direct(node)
+    assert not works_on_bytes(node)
     executor = make_executor(node)
     assert type(executor).__name__ == "SingleThreadedExecutor"
     assert lines == [
