@@ -116,7 +116,7 @@ def train(rate: float, path: Path, kind: str = "rff_psr") -> None:
 
 
 class Driver:
-    """Publishes joint states at a rate and takes note of when their forecasts come."""
+    """Publishes joint states at a rate and takes note of when their forecasts arrive."""
 
     def __init__(self, rate: float, lead: int) -> None:
         import rclpy
@@ -132,7 +132,7 @@ class Driver:
         self._rate = rate
         self._node = Node("driver")
         self._publisher = self._node.create_publisher(JointState, "/joint_states", 10)
-        self._came: dict[int, int] = {}
+        self._arrived: dict[int, int] = {}
         self._lead_ns = round(lead * 1e9 / rate)
         profile = sensor_profile(1000)
         topic = "/rffpsr_filter/predicted"
@@ -174,8 +174,10 @@ class Driver:
             self._publish(sent[-1][0], positions[tick], efforts[tick])
         self._spin_until(time.perf_counter_ns() + 500_000_000)
         cpu, memory = _usage(pid)
-        measured = [(self._came.get(stamp), at) for stamp, at in sent[warm:]]
-        latencies = np.array([came - at for came, at in measured if came is not None]) / 1e6
+        measured = [(self._arrived.get(stamp), at) for stamp, at in sent[warm:]]
+        latencies = (
+            np.array([arrived - at for arrived, at in measured if arrived is not None]) / 1e6
+        )
         return Figures(
             ticks - warm,
             100 * len(latencies) / (ticks - warm),
@@ -193,7 +195,7 @@ class Driver:
         rclpy.shutdown()
 
     def _note(self, data: bytes) -> None:
-        self._came[stamp_of_cdr(data, 0) - self._lead_ns] = time.perf_counter_ns()
+        self._arrived[stamp_of_cdr(data, 0) - self._lead_ns] = time.perf_counter_ns()
 
     def _publish(self, stamp_ns: int, position: Any, effort: Any) -> None:
         stamp = self._message.header.stamp
@@ -203,10 +205,10 @@ class Driver:
         self._publisher.publish(self._message)
 
     def _spin_until(self, moment: int) -> None:
-        """Take what comes until a moment: by looking, which costs less than an executor."""
+        """Take what arrives until a moment: by looking, which costs less than an executor."""
         while (left := moment - time.perf_counter_ns()) > 0:
-            came = self._look(self._answers, self._note) or self._look(self._forecasts, _ignore)
-            if not came and left > LOOK_NS:
+            arrived = self._look(self._answers, self._note) or self._look(self._forecasts, _ignore)
+            if not arrived and left > LOOK_NS:
                 time.sleep(LOOK_NS / 1e9)
 
     def _look(self, subscription: Any, take: Callable[[bytes], None]) -> bool:

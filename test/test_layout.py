@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,6 +150,12 @@ def test_every_folder_stands_on_a_floor() -> None:
     folders = {name for name, path in MODULES.items() if path.name == "__init__.py"}
     within_one_floor = {name for name in folders if name.startswith("rffpsr_ros.nodes.")}
     assert folders - within_one_floor <= FLOORS.keys()
+
+
+def test_no_two_test_modules_have_one_name() -> None:
+    """Some plugins of pytest, such as that of ROS's launch_testing, know a module by it alone."""
+    names = Counter(path.name for path in (CHECKOUT / "test").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_walk_sees_imports_in_every_form(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class AdaptiveBands:
     bands
         Where the widths start.
     coverage
-        The share of what comes that the bands shall cover.
+        The share of observations that the bands shall cover.
     horizon
         Ticks ahead, as of the forecasts.
     """
@@ -43,7 +43,7 @@ class AdaptiveBands:
     def score(self, errors: Array) -> None:
         """Take the errors (h, d_o) of one forecast's first h <= H ticks.
 
-        NaN, where nothing came, changes nothing.
+        NaN, where nothing was observed, changes nothing.
         """
         width, log_factor = self.half_width[: len(errors)], self._log_factor[: len(errors)]
         missed = np.abs(errors) > width

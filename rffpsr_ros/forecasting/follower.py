@@ -1,6 +1,6 @@
 """Following a robot: messages in, beliefs and forecasts out; one code for live topics and bags.
 
-What comes out is a pure function of the sequence that was fed, so a bag of what a node was fed
+The outcome is a pure function of the sequence that was fed, so a bag of what a node was fed
 gives what the node published.
 """
 
@@ -43,7 +43,7 @@ class FollowOptions:
     reset_on_time_jump
         Whether time going back begins an episode; else the belief is carried over.
     coverage
-        The share of what comes that the bands around forecasts shall cover.
+        The share of observations that the bands around forecasts shall cover.
     compiled
         Whether what has a compiled form runs compiled, where numba is installed.
     """
@@ -66,7 +66,7 @@ class Forecast(NamedTuple):
 
     ``values`` (H, d_o): row h - 1 is for ``origin_ns`` plus h ticks. ``actions`` (H, d_a) were
     assumed, and ``assumes`` says why these. ``half_width`` (H, d_o) of the band around the values
-    is None for a model without bands; it holds if the assumed actions come.
+    is None for a model without bands; it holds if the assumed actions are taken.
     """
 
     origin_ns: int
@@ -183,7 +183,7 @@ class Follower:
         self._future.take_plan(plan)
 
     def in_silence(self, late: int) -> Forecast | None:
-        """Return the forecast from ``late`` ticks after the newest one, of which nothing has come.
+        """Return the forecast from ``late`` ticks after the newest one, since when all is silent.
 
         It says that it is stale, has no band and changes nothing. None between segments, and later
         than a forecast looks ahead.

@@ -19,7 +19,7 @@ ENOUGH = 20
 
 
 class LiveError:
-    """The live error of forecasts that knew the actions to come, as in training.
+    """The live error of forecasts that knew the future actions, as in training.
 
     A forecast is made in hindsight, once its last target was seen and the actions on the way are
     known. One at a time: the next begins where the last one ended, so this costs one forecast in

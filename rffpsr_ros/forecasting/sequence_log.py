@@ -25,7 +25,7 @@ PLAN_TYPE = "std_msgs/msg/Float64MultiArray"
 
 
 class SequenceLog:
-    """Writes the log; `flush` it every now and then, for then a kill loses only what came since.
+    """Writes the log; `flush` it every now and then, then a kill loses only what was logged since.
 
     Receive times must not go back, because there is no other time in a bag: begin another log.
 

@@ -2,7 +2,7 @@
 
 Every function takes ``make``, called as ``make("package/msg/Name", field=value, ...)`` with all
 fields of the message, and returns what it makes. Number arrays are handed to it as float64 numpy
-arrays. So messages of rclpy and of rosbags come from the same code.
+arrays. So messages of rclpy and of rosbags are made by the same code.
 """
 
 from __future__ import annotations

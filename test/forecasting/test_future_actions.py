@@ -32,7 +32,7 @@ def test_a_plan_moves_on_with_the_ticks_and_its_end_is_held_until_it_is_over() -
     future = FutureActions("topic", 1)
     assert assumed(future) == ([3.0] * 4, "hold (no plan yet)")
     future.take_plan(np.array([[10.0], [11.0], [12.0]]))
-    future.advance()  # the tick under way when the plan came
+    future.advance()  # the tick under way when the plan arrived
     assert assumed(future) == ([10.0, 11.0, 12.0, 12.0], "plan")
     future.advance()
     assert assumed(future) == ([11.0, 12.0, 12.0, 12.0], "plan")

@@ -27,7 +27,7 @@ from rffpsr_ros.simulation.system import System, simulate
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PATIENCE = 30.0
-"""Seconds after which what was waited for counts as never coming."""
+"""Seconds after which it counts as failed to wait any longer."""
 DOMAINS = range(1, 100)
 
 
@@ -145,7 +145,7 @@ class Peer:
         return messages
 
     def spin(self) -> None:
-        """Take one thing that came, if any comes soon."""
+        """Take one thing that has arrived, or arrives soon."""
         self.executor.spin_once(timeout_sec=0.02)
 
     def wait(self, seconds: float) -> None:

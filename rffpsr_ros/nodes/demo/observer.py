@@ -118,7 +118,7 @@ class Observer:
     def run_of(
         self, ticks: Sequence[Tick], horizon: int
     ) -> tuple[Trajectory, RecordedForecasts, int]:
-        """Return ticks as a run, at each the newest forecast that there was, and how many came."""
+        """Return ticks as a run, the newest forecast at each, and how many arrived."""
         run = Trajectory(
             np.stack([tick.observation for tick in ticks]),
             np.stack([tick.action for tick in ticks]),
@@ -127,14 +127,14 @@ class Observer:
             self._sampler.action_names,
         )
         newest = np.full((horizon, run.observations.shape[1]), np.nan)
-        told, came = {}, 0
+        told, arrived = {}, 0
         for seen, tick in enumerate(ticks, start=1):
             made = self.forecasts.get(tick.stamp_ns)
-            came += made is not None
+            arrived += made is not None
             # A tick later the old forecast's second row is for the next tick.
             newest = np.concatenate([newest[1:], newest[-1:]]) if made is None else made
             told[seen] = newest
-        return run, RecordedForecasts.of(Signature.of(run), told), came
+        return run, RecordedForecasts.of(Signature.of(run), told), arrived
 
     def _subscribe(
         self, type_name: str, topic: str, take: Callable[[Any], None], profile: Any = DEPTH

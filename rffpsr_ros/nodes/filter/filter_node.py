@@ -178,7 +178,7 @@ class FilterNode(LifecycleNode):
     def _listen_to_plans(self) -> None:
         """Subscribe to plans after all inputs.
 
-        Of what has come in the meantime ROS hands out the oldest subscription's first, and a plan
+        Of what arrived in the meantime ROS hands out the oldest subscription's first, and a plan
         answers the observation before it: taken first, it would seem to be a tick older.
         """
         if self._plans is not None:

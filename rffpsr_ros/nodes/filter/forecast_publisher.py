@@ -108,7 +108,7 @@ class ForecastPublisher:
         self._send("band", bounds, coverage, lambda marks: band_message(make, marks, coverage))
 
     def _publish_error(self, step: Step, signature: Signature) -> None:
-        """Publish what came minus what was predicted for now, if something was."""
+        """Publish what was observed minus what was predicted for now, if something was."""
         awaited, tick = self._awaited, step.tick
         while awaited and awaited[0][0] <= tick.number:
             number, predicted, assumes = awaited.popleft()

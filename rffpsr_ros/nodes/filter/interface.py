@@ -26,11 +26,12 @@ nothing moves; the diagnostics say so. A gap longer than the channels' `max_gap`
 back, ends the segment: the belief begins anew.
 
 **Starting.** Until every channel has a sample it says what it waits for. In mid-run
-(`start: running`) the belief comes from the first ticks seen; at an episode's start
+(`start: running`) the belief is found from the first ticks seen; at an episode's start
 (`start: episode`, and after time went back) it is the learned initial one.
 
-**Errors.** The live error is measured with the actions that really came, as in training, whatever
-the forecasts assume. If it exceeds `drift_warning` times that of training, the diagnostics warn.
+**Errors.** The live error is measured with the actions that were really taken, as in training,
+whatever the forecasts assume. If it exceeds `drift_warning` times that of training, the diagnostics
+warn.
 
 **Field reports.** With `log_sequence` set, everything the model is fed is logged to a bag, resets,
 plans and options included; `rffpsr predict BAG --model FILE --out OUT` then gives exactly the
@@ -61,7 +62,7 @@ _PARAMETERS = (
     Parameter(
         "coverage",
         0.9,
-        "The share of what comes that the bands of `~/band` shall cover.",
+        "The share of coming observations that the bands of `~/band` shall cover.",
         0.5,
         0.99,
         fixed=False,
@@ -85,7 +86,7 @@ _PARAMETERS = (
     Parameter(
         "start",
         "running",
-        "Where the first belief, and that after `~/reset`, comes from: `running` (the robot is in"
+        "How the first belief, and that after `~/reset`, is found: `running` (the robot is in"
         " mid-run: from the first ticks seen) or `episode` (an episode starts: the learned"
         " initial belief).",
         choices=("running", "episode"),
@@ -155,8 +156,8 @@ _TOPICS = (
         FLOATS,
         OUTPUT,
         "The band around the forecast, bound x horizon x observation: first the lower bounds, then"
-        " the upper. It covers the share `coverage` of what comes if the assumed actions come, and"
-        " learns from its misses. Nothing, if the model file holds no bands.",
+        " the upper. It covers the share `coverage` of observations if the assumed actions are"
+        " taken, and learns from its misses. Nothing, if the model file holds no bands.",
     ),
     Topic(
         "~/trajectory",
@@ -179,7 +180,7 @@ _TOPICS = (
         "published",
         "sensor_msgs/msg/JointState",
         OUTPUT,
-        "What came minus what `~/predicted` had said of it; NaN where nothing came.",
+        "What was observed minus what `~/predicted` had said of it; NaN where nothing was.",
     ),
     Topic("~/state", "published", FLOATS, OUTPUT, "The belief after each tick."),
     Topic(

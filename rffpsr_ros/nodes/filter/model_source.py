@@ -15,7 +15,7 @@ Fingerprint = tuple[int, int, int]
 
 
 class ServedModel(NamedTuple):
-    """A model, and where it came from."""
+    """A model, and the file it was loaded from."""
 
     model: PredictiveModel[Any]
     path: Path

@@ -15,7 +15,7 @@ from rclpy.serialization import serialize_message
 from rffpsr_ros.numerics.arrays import Array
 
 STAMP_AT = 4
-"""Where the stamp is of a message that begins with a header; what comes before says how the rest
+"""Where the stamp is of a message that begins with a header; the bytes before it say how the rest
 is to be read."""
 
 

@@ -99,7 +99,7 @@ def forecast_finding(
     values["future actions"] = follower.options.future_actions
     live = follower.live_error
     values |= _errors(live.by_horizon, live.reference)
-    values |= {f"belief anew: {cause}": count for cause, count in follower.resets.items()}
+    values |= {f"belief resets: {cause}": count for cause, count in follower.resets.items()}
     values |= {kind.replace("_", " "): count for kind, count in follower.events.items()}
     ratio = live.ratio
     if ratio is not None:
@@ -117,7 +117,7 @@ def forecast_finding(
         return Finding(
             "forecast",
             "warn",
-            "messages come faster than forecasts are made, and some are left out: set"
+            "messages arrive faster than forecasts are made, and some are left out: set"
             " publish_every, a shorter horizon, or train with folds: 1",
             values,
         )

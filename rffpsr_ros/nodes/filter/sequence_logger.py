@@ -62,7 +62,7 @@ class SequenceLogger:
             self._log.reset(reason, start)
 
     def plan(self, plan: Array) -> None:
-        """Log a plan; one that comes before all messages, just before the first of them."""
+        """Log a plan; one that arrives before all messages, just before the first of them."""
         if self._log is not None:
             self._log.plan(plan)
         else:

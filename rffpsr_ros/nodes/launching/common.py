@@ -24,7 +24,7 @@ _COMMON = {
     "model_path": "the model file; empty: as in params_file, else the learner writes a new one and"
     " the filter serves the newest",
     "namespace": "the namespace of the nodes and of their relative topics",
-    "use_sim_time": f"true: time comes from /clock; {_UNSET}",
+    "use_sim_time": f"true: time is that of /clock; {_UNSET}",
     "autostart": f"true: lifecycle nodes configure and activate by themselves; {_UNSET}",
     "log_level": "debug, info, warn, error or fatal",
 }

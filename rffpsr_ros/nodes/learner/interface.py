@@ -86,7 +86,7 @@ _TOPICS = (
         "subscribed",
         "as configured, else as published",
         "as strong as every publisher offers, depth `queue_depth`",
-        "What is recorded, as it comes.",
+        "What is recorded, as it arrives.",
     ),
     Topic(
         "~/status",

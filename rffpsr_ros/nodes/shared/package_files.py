@@ -1,4 +1,4 @@
-"""The files that come with this package, installed or in a checkout."""
+"""The files that are part of this package, installed or in a checkout."""
 
 from __future__ import annotations
 

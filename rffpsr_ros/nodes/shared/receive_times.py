@@ -13,10 +13,10 @@ JUMP_NS = 1_000_000_000
 class ReceiveTimes:
     """Gives each message its time of receipt (ns), later than that of the one before.
 
-    Simulated time comes in steps of many milliseconds; without this, messages of one step would
-    have one stamp, and a log of them no order. What comes while the clock shows a time came after
-    that time, so a command that answers what was seen then never counts as sent at that very
-    moment, whichever of the two is taken first. Only a jump back in time is passed on.
+    Simulated time advances in steps of many milliseconds; without this, messages of one step would
+    have one stamp, and a log of them no order. A message that arrives while the clock shows a time
+    arrived after that time, so a command that answers what was seen then never counts as sent at
+    that very moment, whichever of the two is taken first. Only a jump back in time is passed on.
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
@@ -24,7 +24,7 @@ class ReceiveTimes:
         self._last = 0
 
     def next(self) -> int | None:
-        """Return the time of the message that has just come; None if there is no time yet."""
+        """Return the time of the message that has just arrived; None if there is no time yet."""
         now = self._now()
         if now <= 0:
             return None

@@ -141,7 +141,7 @@ class TopicInput:
 
     def decode(self, data: Any) -> Any:
         """Return the message in some bytes; None if they are damaged."""
-        assert self._decode is not None, "what has come is of a type that is known"
+        assert self._decode is not None, "the type of what arrived is known"
         return self._decode(data)
 
     def rate(self) -> float:
@@ -175,8 +175,10 @@ class TopicInput:
 
     def _take(self, data: bytes, info: Mapping[str, int]) -> None:
         assert self._times is not None
-        came_ns = info["received_timestamp"]  # by the computer's clock; 0 where DDS does not tell
-        self.waited_ns = time.time_ns() - came_ns if came_ns else 0
+        arrived_ns = info[
+            "received_timestamp"
+        ]  # by the computer's clock; 0 where DDS does not tell
+        self.waited_ns = time.time_ns() - arrived_ns if arrived_ns else 0
         receive_ns = self._times.next()
         if receive_ns is None:
             return

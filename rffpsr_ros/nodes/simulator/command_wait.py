@@ -1,9 +1,9 @@
-"""When a simulation that makes the time may go on: not before its commands have come."""
+"""When a simulation that makes the time may go on: not before its commands have arrived."""
 
 from __future__ import annotations
 
 PATIENCE_SECONDS = 0.5
-"""A tick waits no longer than this for its command; after that none waits until one comes."""
+"""A tick waits no longer than this for its command; after that none waits until one arrives."""
 
 
 class CommandWait:

@@ -14,9 +14,9 @@ ros2 launch rffpsr_ros simulation.launch.py system:=swimmer
 ros2 launch rffpsr_ros simulation.launch.py world:=arm speed:=4.0
 ```
 
-**Time.** By itself it keeps pace with the clock, and makes up for ticks that came late. With
+**Time.** By itself it keeps pace with the clock, and makes up for ticks that were late. With
 `publish_clock` it makes the time: a busy machine then only slows it down. What is recorded of it is
-what happened: a command acts from the first tick that starts after it has come.
+what happened: a command acts from the first tick that starts after it has arrived.
 """
 
 _PARAMETERS = (
@@ -56,8 +56,9 @@ _PARAMETERS = (
     Parameter(
         "wait_for_commands",
         False,
-        "With `publish_clock`: go on no sooner than half a period after a command has come, so that"
-        " none is late however busy the machine is. For an excitation paced by `observations`.",
+        "With `publish_clock`: go on no sooner than half a period after a command has arrived, so"
+        " that none is late however busy the machine is. For an excitation paced by"
+        " `observations`.",
     ),
     Parameter("noise", [0.0], "Standard deviation of measurement noise: one for all, or one each."),
     Parameter("seed", 0, "Of initial states and measurement noise.", 0, 2**31 - 1),
@@ -84,7 +85,7 @@ _TOPICS = (
         "subscribed",
         FLOATS,
         OUTPUT,
-        "`synthetic`, `swimmer`: all commands; the newest that has come by a tick's start acts"
+        "`synthetic`, `swimmer`: all commands; the newest that has arrived by a tick's start acts"
         " throughout it.",
     ),
     Topic(

@@ -74,7 +74,7 @@ class SimulatorNode(Node):
         clock = self.get_clock()
         if self._clock_publisher is not None:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
-        # Waiting, it looks twice a period whether the command has come.
+        # Waiting, it looks twice a period whether the command has arrived.
         looks = self._speed * (1 if self._wait is None else 2)
         self._timer = self.create_timer(period / looks, self._on_timer, clock=clock)
         self.get_logger().info(

@@ -201,7 +201,7 @@ def test_after_every_fault_of_the_inputs_it_predicts_again(ros: Any, synthetic_m
         fault(watched)
         watched.predicts()
     assert watched.node.count("[ERROR]") == 0
-    watched.told("forecast", "belief anew: gap")
+    watched.told("forecast", "belief resets: gap")
     assert watched.node.end(within=2.0) == 0
 
 

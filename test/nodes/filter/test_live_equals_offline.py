@@ -155,7 +155,7 @@ class Player:
         self.step()
 
     def play(self, messages: Iterator[tuple[str, int, bytes]], pause: float) -> None:
-        """Publish messages as they come."""
+        """Publish messages one after the other."""
         for topic, _, data in messages:
             self._publishers[topic].publish(data)
             self.ros.peer.wait(pause)
@@ -228,7 +228,7 @@ def test_the_jackal_played_in_lockstep_gives_what_predict_gives(
 def test_the_log_of_a_node_gives_what_the_node_published(
     ros: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest
 ) -> None:
-    """As fast as it comes, with plans, resets and options changed on the way."""
+    """One message after the other, with plans, resets and options changed on the way."""
     from std_msgs.msg import Float64MultiArray
 
     model = request.getfixturevalue(f"{name}_model")

@@ -87,7 +87,7 @@ def play(
 
 
 def latched(ros: Any) -> list[dict[str, str]]:
-    """Return a list of all states of the learner, as they come."""
+    """Return a list of all states of the learner, as they arrive."""
     from diagnostic_msgs.msg import DiagnosticStatus
     from rclpy.qos import DurabilityPolicy, QoSProfile
 

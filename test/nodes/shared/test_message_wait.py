@@ -1,4 +1,4 @@
-"""How nodes are run: messages that have come are handed out in the executor's order."""
+"""How nodes are run: messages that have arrived are handed out in the executor's order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from test.nodes.conftest import Ros
 
 
-def test_messages_that_have_come_are_handed_out_one_of_each_topic_in_turn(ros: Ros) -> None:
+def test_messages_that_have_arrived_are_handed_out_one_of_each_topic_in_turn(ros: Ros) -> None:
     from std_msgs.msg import Int64
 
     from rffpsr_ros.nodes.shared.message_wait import take_waiting
@@ -63,7 +63,7 @@ def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
     assert handed_out == [1]
 
 
-def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
+def test_messages_are_handed_out_as_they_arrive_until_a_timer_is_due(
     ros: Ros, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from std_msgs.msg import Int64
@@ -100,8 +100,8 @@ def test_messages_are_handed_out_as_they_come_until_a_timer_is_due(
     assert handed_out == [0, 1, 2]
 
 
-def test_services_have_their_turn_though_messages_come(ros: Ros) -> None:
-    """Messages that come without end do not keep a node from anything else."""
+def test_services_have_their_turn_though_messages_arrive(ros: Ros) -> None:
+    """Messages that arrive without end do not keep a node from anything else."""
     from std_msgs.msg import Int64
 
     from rffpsr_ros.nodes.shared.message_wait import MessageWait

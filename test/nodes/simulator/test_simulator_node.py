@@ -27,7 +27,7 @@ SYSTEMS: dict[str, System] = {"synthetic": SyntheticSystem(), "swimmer": Swimmer
 
 
 class Recorder:
-    """Samples what comes, as the learner does; simulated time comes from /clock."""
+    """Samples what arrives, as the learner does; simulated time is that of /clock."""
 
     def __init__(self, peer: Peer, configuration: Path, simulated_time: bool) -> None:
         from rosgraph_msgs.msg import Clock
@@ -79,7 +79,7 @@ class Recorder:
 def test_what_is_recorded_is_what_acted(ros: Ros, system: str, simulated_time: bool) -> None:
     """The recorded actions, simulated from the known state after a reset, give the observations.
 
-    On a busy machine messages may come late by more than a tick; one run without that suffices.
+    On a busy machine messages may be late by more than a tick; one run without that suffices.
     """
     simulated = SYSTEMS[system]
     file = CONFIG / f"{system}.yaml"
@@ -142,7 +142,7 @@ def test_reset_puts_the_robot_back(ros: Ros) -> None:
     ros.peer.publish("/joint_commands", Float64MultiArray(data=[1.0, -1.0]))
     ros.peer.until(lambda: states and abs(states[-1].position[0]) > 0.5, "a movement")
     ros.peer.publish("/joint_commands", Float64MultiArray(data=[0.0, 0.0]))
-    # A command that came after the reset would move the robot from its start again.
+    # A command that arrived after the reset would move the robot from its start again.
     ros.peer.settle()
     heard = len(states)
     ros.peer.until(lambda: len(states) > heard + 20, "the command at work")
@@ -212,7 +212,7 @@ def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) ->
     ros.peer.until(lambda: 0.0 in values(commands), "zero")
     generator = np.random.default_rng(3)
     expected = uniform_hold(generator, np.array([-0.5]), np.array([0.5]), 0.05)
-    # The first commands may come before this listener is known to the publisher.
+    # The first commands may be sent before this listener is known to the publisher.
     assert values(commands)[:-1] == [next(expected)[0] for _ in range(10)][1 - len(commands) :]
     assert len(commands) > 5
     node.wait_for("after 0.5 s")
@@ -259,7 +259,7 @@ def test_a_linear_policy_sees_the_observations(ros: Ros) -> None:
     # A command that answers an observation is in force from the end of the tick under way.
     answers = np.clip(0.25 * (recorder.observations[:-2] - 0.1), -0.5, 0.5)
     answered = np.isclose(recorder.actions[2:], answers, rtol=0, atol=1e-12)[begun:]
-    # On a busy machine a command may come a tick later.
+    # On a busy machine a command may act a tick later.
     assert answered.mean() > 0.8
 
 
