@@ -95,7 +95,7 @@ def draw(models: Mapping[str, PredictiveModel[Any]], run: Trajectory, path: Path
     from matplotlib.figure import Figure
 
     origin = len(run) // 2
-    rows: dict[str, Any] = {"observed": run.observations[origin : origin + HORIZON]}
+    rows: dict[str, Any] = {"recorded": run.observations[origin : origin + HORIZON]}
     for name, model in models.items():
         first, chunk = next(iter(forecasts(model, run, HORIZON)))
         rows[name] = chunk[origin - first]

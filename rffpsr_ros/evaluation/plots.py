@@ -125,7 +125,7 @@ def plot_forecast(
     figure = empty_figure(9.0, 1.2 + 2.2 * len(names))
     rows = figure.subplots(len(names), sharex=True, squeeze=False)[:, 0]
     for axes, name, truth in zip(rows, names, trajectory.observations.T, strict=True):
-        axes.plot(seconds, truth, color="black", linewidth=1.5, label="observed")
+        axes.plot(seconds, truth, color="black", linewidth=1.5, label="recorded")
         axes.set_ylabel(name)
         axes.grid(True, alpha=0.25)
     for i, (label, model) in enumerate(models.items()):

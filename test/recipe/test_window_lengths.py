@@ -44,7 +44,7 @@ def test_windows_leave_half_of_what_short_recordings_could_teach() -> None:
     assert "windows of 10 instead of 20 ticks" in note
 
 
-def test_without_a_linear_base_windows_are_as_asked() -> None:
+def test_without_an_arx_term_windows_are_as_asked() -> None:
     paper = RFFPSR.paper().options
     assert supported_windows(paper, runs(2, 100, 50), SETTINGS) == (paper, ())
 
