@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.learners import learner_of
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import Comparison, compare
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
+from rffpsr_ros.models.registry import learner_of
 from rffpsr_ros.nodes.shared.package_files import package_folder
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channel_file import load_channels

@@ -1,6 +1,7 @@
 """The methods that are compared: a learner, its options, and where its source stands.
 
-A new method is an entry of `METHODS`, or a `Method` of one's own given to `benchmarks.compare.run`.
+They are the kinds of models that the package has, and any `Method` of one's own that is given to
+`benchmarks.compare.run`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rffpsr_ros.models.arx.learner import LinearARX
-from rffpsr_ros.models.baselines.last_observation import LastObservation
-from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.contract import Learner
-from rffpsr_ros.models.hse_psr.learner import HSEPSR
-from rffpsr_ros.models.kalman.learner import Kalman
-from rffpsr_ros.models.n4sid.learner import N4SID
-from rffpsr_ros.models.rff_arx.learner import RFFARX
-from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.models.registry import Kind, learner_class, offered_kinds
 
 
 @dataclass(frozen=True)
@@ -60,14 +54,18 @@ class Method:
         return self.module or self.learner.__module__
 
 
-_ALL = (
-    Method("RFFPSR()", RFFPSR, seeded=True),
-    Method("HSE-PSR", HSEPSR, seeded=True),
-    Method("N4SID", N4SID, everything=True),
-    Method("Kalman (PSR)", Kalman, everything=True),
-    Method("RFF-ARX", RFFARX, seeded=True, everything=True),
-    Method("linear ARX", LinearARX, everything=True),
-    Method("last observation", LastObservation),
-    Method("mean", Mean),
-)
-METHODS: Mapping[str, Method] = {method.name: method for method in _ALL}
+CHOOSES_BY_OWN_FOLDS = {"kalman", "n4sid", "rff_arx", "linear_arx"}
+"""Kinds that learn from the validation part too; others stop by it, or hold out folds themselves
+of whatever they are given."""
+
+
+def _method(kind: Kind) -> Method:
+    learner = learner_class(kind.name)
+    seeded = "seed" in learner.configurable
+    return Method(kind.title, learner, {}, seeded, kind.name in CHOOSES_BY_OWN_FOLDS)
+
+
+METHODS: Mapping[str, Method] = {
+    kind.title: _method(kind) for kind in offered_kinds() if not kind.discrete
+}
+"""Every kind of model that learns from what tasks are made of: numbers that take any value."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from typing import Any
 
 
 class InputError(ValueError):
@@ -31,15 +30,19 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     return f"; known are {listed}"
 
 
-def check_keys(given: Mapping[str, Any], known: Sequence[str], group: str) -> None:
-    """Refuse keys of a group of the configuration that nobody knows.
+def check_known(
+    given: Iterable[str], known: Collection[str], what: str = "key", group: str = ""
+) -> None:
+    """Refuse names that nobody knows.
+
+    ``group``, such as ``learning.``, is what a user writes before them.
 
     Raises
     ------
     InputError
-        If there is one; it names the nearest known key.
+        If there is one; it names the nearest known one.
     """
-    for key in given:
-        if key not in known:
-            nearest = did_you_mean(key, known, f"{group}.")
-            raise InputError(f"unknown key '{group}.{key}'{nearest}")
+    for name in given:
+        if name not in known:
+            nearest = did_you_mean(name, known, group)
+            raise InputError(f"{what} '{group}{name}' is unknown{nearest}")

@@ -11,7 +11,9 @@ from rffpsr_ros.data.folds import Fold, folds, hold_out
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.numerics.scores import robust_score
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SEEN = 20
@@ -24,7 +26,7 @@ BLOCK = 500
 """Ticks of the pieces in which long validation recordings are judged, each from its beginning."""
 
 
-class BestOf:
+class BestOf(InMemoryLearner[PredictiveModel[Any]]):
     """The learner, of several, whose model is best on validation.
 
     Parameters
@@ -50,8 +52,8 @@ class BestOf:
         self.everything = everything
         self.free_run = free_run
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> PredictiveModel[Any]:
         """Return the final model.
 

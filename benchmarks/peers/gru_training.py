@@ -14,9 +14,11 @@ from benchmarks.peers.gru import LARGEST_CHANGE, GRUModel, GRUParts, GRUWeights
 from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.scaling import Run, fit_scaling, standardise
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 WARM_UP = 20
@@ -38,7 +40,7 @@ LONGEST_CHECK = 20_000
 """Ticks of validation that a check looks at, at most."""
 
 
-class GRU:
+class GRU(InMemoryLearner[GRUModel]):
     """Learner of `GRUModel`.
 
     Parameters
@@ -78,8 +80,8 @@ class GRU:
         self.decay = decay
         self.seed = seed
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> GRUModel:
         """Return the network that was best on ``validation``, or on a fifth held out."""
         return trained(self, train, validation)

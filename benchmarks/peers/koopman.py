@@ -15,8 +15,10 @@ from scipy.spatial.distance import pdist
 from benchmarks.peers.feedback import FeedbackModel, Scalings, WindowState, windows
 from rffpsr_ros.data.scaling import Run, standardise
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 LIFTINGS = {
@@ -106,7 +108,7 @@ class KoopmanModel(FeedbackModel):
         return ahead
 
 
-class Koopman:
+class Koopman(InMemoryLearner[KoopmanModel]):
     """Learner of `KoopmanModel`.
 
     Parameters
@@ -139,8 +141,8 @@ class Koopman:
         self.ridge = ridge
         self.seed = seed
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> KoopmanModel:
         """Return the model of ``train``; ``validation`` is not looked at."""
         signature = training_signature(train, validation)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -17,8 +16,10 @@ import numpy as np
 from benchmarks.peers.feedback import FeedbackModel, Scalings, windows
 from rffpsr_ros.data.scaling import standardise
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 LARGEST = 12_000_000
@@ -57,7 +58,7 @@ class PolynomialNARXModel(FeedbackModel):
         )
 
 
-class PolynomialNARX:
+class PolynomialNARX(InMemoryLearner[PolynomialNARXModel]):
     """Learner of `PolynomialNARXModel`.
 
     Parameters
@@ -75,8 +76,8 @@ class PolynomialNARX:
         self.past = past
         self.terms = terms
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> PolynomialNARXModel:
         """Return the model of ``train``; ``validation`` is not looked at."""
         signature = training_signature(train, validation)

@@ -20,6 +20,7 @@ from rffpsr_ros.models.codec import encode
 from rffpsr_ros.models.registry import check_savable
 from rffpsr_ros.models.storage import write_model_file
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])
@@ -234,8 +235,16 @@ class Learner(Protocol):
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
+        *,
+        progress: Progress | None = None,
+        client: Any = None,
     ) -> PredictiveModel[Any]:
-        """Return the model learned from ``train``; ``validation`` steers choices only."""
+        """Return the model learned from ``train``; ``validation`` only helps to choose.
+
+        Trajectories may lie on disk. ``progress`` is told at least once how far learning is. With
+        the ``client`` of a Dask cluster, who can make use of one hands over what grows with the
+        data.
+        """
         ...
 
 

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, get_args
 
 import numpy as np
 
 from rffpsr_ros.errors import InputError
-
-
-def check_names(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
-    """Refuse unknown names, naming the nearest known one.
-
-    Raises
-    ------
-    InputError
-        If a name in ``given`` is not known.
-    """
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.4)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-            raise InputError(f"{what} '{name}' is unknown; {hint}")
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:

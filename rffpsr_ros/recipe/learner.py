@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rffpsr_ros.errors import check_known
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.rff_psr.learner import fit_single
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
@@ -54,6 +54,8 @@ class RFFPSR:
     (5, 1)
     """
 
+    configurable = RFFPSROptions.names()
+
     def __init__(self, *, settings: RecipeSettings | None = None, **options: Any) -> None:
         """Check the options.
 
@@ -62,7 +64,7 @@ class RFFPSR:
         InputError
             If an option is unknown (the nearest known one is named) or has a wrong value.
         """
-        check_names(options, RFFPSROptions.names(), "option")
+        check_known(options, RFFPSROptions.names(), "option")
         self.options = RFFPSROptions(**options)
         self.settings = settings or RecipeSettings()
 
@@ -94,8 +96,7 @@ class RFFPSR:
     @classmethod
     def from_mapping(cls, learning: Mapping[str, Any]) -> RFFPSR:
         """Return a learner with the options that stand under ``learning`` in a configuration."""
-        known = tuple(f"learning.{name}" for name in RFFPSROptions.names())
-        check_names({f"learning.{name}": value for name, value in learning.items()}, known, "key")
+        check_known(learning, RFFPSROptions.names(), group="learning.")
         return cls(**learning)
 
     def fit(

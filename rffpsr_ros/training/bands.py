@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.learners import fit
 from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import FOLDS, calibrate
 from rffpsr_ros.models.contract import Learner, PredictiveModel
-from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 BANDS = ("held-out", "folds", "none")
@@ -30,7 +29,7 @@ def measure_bands(
     """Return the model with bands in one of the `BANDS` ways, or with a note why it has none."""
 
     def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
-        return fit(learner, train, None, silent)
+        return learner.fit(train)
 
     if way == "none":
         return model.replaced(bands=None)

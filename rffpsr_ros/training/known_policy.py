@@ -27,7 +27,7 @@ from rffpsr_ros.data.likelihood_ratios import (
     with_log_probability,
     with_table_policy,
 )
-from rffpsr_ros.errors import InputError, check_keys
+from rffpsr_ros.errors import InputError, check_known
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -55,7 +55,7 @@ def check_policy(configuration: ChannelConfiguration) -> None:
         return
     if not isinstance(policy, Mapping):
         raise InputError(f"{_GROUP} is {policy!r}; it must be a group of keys: {', '.join(_KEYS)}")
-    check_keys(policy, _KEYS, _GROUP)
+    check_known(policy, _KEYS, group=f"{_GROUP}.")
     form = next((form for form in _FORMS if set(form) <= policy.keys()), None)
     if form is None:
         ways = ", or ".join(" and ".join(form) for form in _FORMS)

@@ -1,6 +1,5 @@
 """The comparison measures what it says, and measures anew only what changed."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from benchmarks.tasks import TASKS, Task, recorded, single_test
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.models.baselines.mean import Mean, MeanModel, MeanParts
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 TASK = Task("small", "three runs", lambda draw: single_test(few(draw)), draws=True, start=3)
@@ -35,13 +35,13 @@ class Drawn(Mean):
         self.seed = seed
         self.shift = shift
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> MeanModel:
         Drawn.fitted.append(self.seed)
         if self.shift < 0:
             raise InputError("the shift is negative; it must be positive")
-        model = super().fit(train, validation)
+        model = super()._fit(train, validation, progress)
         mean = model.parts.mean + self.seed + self.shift
         return MeanModel(model.signature, model.record, MeanParts(mean))
 

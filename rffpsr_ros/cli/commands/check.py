@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.cli.console import Progress, aligned, say, say_json
-from rffpsr_ros.cli.learners import learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration
@@ -23,6 +22,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
 from rffpsr_ros.exploration.findings import as_json, findings, warnings
 from rffpsr_ros.exploration.plot import plot_exploration
+from rffpsr_ros.models.registry import learner_of
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.window_lengths import supported_windows

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from rffpsr_ros.cli.console import Progress, say
-from rffpsr_ros.cli.learners import fit
 from rffpsr_ros.cli.main import guarded
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.errors import InputError
@@ -58,7 +57,8 @@ def run(folder: Path, seed: int = 0, learner: RFFPSR | None = None) -> None:
     say(f"Simulating the paper's synthetic system under random commands: {_described()}.")
     parts = simulate(seed)
     with Progress() as progress:
-        model = fit(learner or RFFPSR(seed=seed), parts["training"], parts["validation"], progress)
+        learner = learner or RFFPSR(seed=seed)
+        model = learner.fit(parts["training"], parts["validation"], progress=progress)
     comparison = compare(
         {"RFF-PSR": model, "linear ARX": LinearARX(), "last observation": LastObservation()},
         parts["test"],

@@ -19,7 +19,6 @@ from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.cli.commands.check import warnings_before_training
 from rffpsr_ros.cli.console import Progress, say, say_json, warn
 from rffpsr_ros.cli.cross_validation_table import CROSS_VALIDATION, cross_validation_table
-from rffpsr_ros.cli.learners import KINDS, fit, learner_of
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.resuming import REQUEST, check_same_training, kind_asked_for, request_of
@@ -36,11 +35,12 @@ from rffpsr_ros.cli.stage_clock import (
     stages_as_json,
 )
 from rffpsr_ros.data.subsample import subsample
-from rffpsr_ros.errors import InputError, check_keys
+from rffpsr_ros.errors import InputError, check_known
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
 from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.models.registry import kinds, learner_of, offered_kinds
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -52,7 +52,6 @@ from rffpsr_ros.training.recordings import Progress as Reporting
 
 _LEARNING = "learning."
 _BASELINES = ("last_observation", "linear_arx")
-_BASELINES_WITHOUT_ACTIONS = ("last_observation", "mean")
 
 
 def add_arguments(parser: Parser) -> None:
@@ -60,7 +59,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("bags", metavar="BAG", nargs="+", help="bags, folders of bags, patterns")
     parser.add_argument("--config", metavar="FILE", required=True, help="channels and options")
     parser.add_argument("--out", metavar="MODEL", required=True, help="the model file to write")
-    parser.add_argument("--model", choices=KINDS, default=KINDS[0], help="kind of model")
+    offered = [kind.name for kind in offered_kinds()]
+    parser.add_argument("--model", choices=offered, default=offered[0], help="kind of model")
     parser.add_argument(
         "--split",
         metavar="F,F,F",
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> None:
         # Checking, judging and bands look at recordings again and again: a subsample serves them.
         generator = np.random.default_rng(0)
         known = Parts(*(subsample(part, generator, workers) for part in parts))
-        if arguments.model not in _BASELINES_WITHOUT_ACTIONS and not arguments.no_check:
+        if kinds()[arguments.model].uses_actions and not arguments.no_check:
             progress("checking the data", 0.0)
             for sentence in warnings_before_training(
                 known.train, configuration.learning, recordings
@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
                 warn(f"{sentence} (docs/exploration.md; --no-check does not look)")
         if isinstance(learner, RFFPSR):
             shown.note(_memory_note(learner, parts, client is not None))
-        model = fit(learner, parts.train, parts.validation or None, progress, client)
+        model = learner.fit(parts.train, parts.validation or None, progress=progress, client=client)
         errors = _validation_errors(model, known, arguments.model, progress)
         used = [*known.train, *known.validation]
         model = measure_bands(model, learner, used, progress, arguments.bands)
@@ -168,7 +168,7 @@ def _prepared(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, Lear
     if arguments.split and arguments.validation:
         raise InputError("--split names a validation part and so does --validation; give one")
     configuration = load_configuration(arguments.config, settings)
-    check_keys(configuration.dataset, ("split", "policy"), "dataset")
+    check_known(configuration.dataset, ("split", "policy"), group="dataset.")
     check_policy(configuration)
     keys = [parse_setting(setting)[0] for setting in settings]
     explicit = [key.removeprefix(_LEARNING) for key in keys if key.startswith(_LEARNING)]

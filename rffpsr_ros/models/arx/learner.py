@@ -18,8 +18,11 @@ from rffpsr_ros.models.arx.regression import (
     mean_squared_errors,
 )
 from rffpsr_ros.models.contract import Signature, TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
+from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RIDGES = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -29,7 +32,7 @@ _FALLBACK_RIDGE = 1e-3
 """Used when the recordings are too short to hold anything out."""
 
 
-class LinearARX:
+class LinearARX(InMemoryLearner[LinearARXModel]):
     """Learner of `LinearARXModel`.
 
     Parameters
@@ -42,7 +45,11 @@ class LinearARX:
         Penalty on the mean squared error in standard units. None chooses it, and whether less
         history is better, by the error on the validation trajectories, else on training
         trajectories held out in turn.
+
+    No row of a regression spans two trajectories; rows with a missing observation are left out.
     """
+
+    configurable = ("past", "future")
 
     def __init__(self, past: int = 20, future: int = 10, ridge: float | None = None) -> None:
         """Check the options.
@@ -52,31 +59,18 @@ class LinearARX:
         InputError
             If ``past`` or ``future`` is less than 1, or ``ridge`` is not positive.
         """
-        if past < 1 or future < 1:
-            raise InputError(f"past is {past} and future {future}; both must be at least 1 tick")
-        if ridge is not None and not ridge > 0:
-            raise InputError(f"ridge is {ridge}; it must be positive, or None to choose it")
+        for name, count in {"past": past, "future": future}.items():
+            check_type(name, count, int)
+            require(name, count, lambda v: v >= 1, "at least 1")
+        check_type("ridge", ridge, float | None)
+        require("ridge", ridge, lambda v: v > 0, "greater than 0")
         self.past = past
         self.future = future
         self.ridge = ridge
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
-    ) -> LinearARXModel:
-        """Return the model learned from ``train``; ``validation`` only helps to choose.
-
-        No row spans two trajectories; rows with a missing observation are left out.
-
-        Raises
-        ------
-        InputError
-            If no stretch of the recordings is long enough.
-        """
-        with one_blas_thread():
-            return self._fit(train, validation)
-
+    @one_blas_thread()
     def _fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> LinearARXModel:
         signature = training_signature(train, validation)
         observation_scaling = forgiving_scaling([trajectory.observations for trajectory in train])

@@ -8,11 +8,13 @@ KINDS = (
         title="last observation",
         model="rffpsr_ros.models.baselines.last_observation:LastObservationModel",
         learner="rffpsr_ros.models.baselines.last_observation:LastObservation",
+        uses_actions=False,
     ),
     Kind(
         "mean",
         title="mean",
         model="rffpsr_ros.models.baselines.mean:MeanModel",
         learner="rffpsr_ros.models.baselines.mean:Mean",
+        uses_actions=False,
     ),
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import observation_mean, training_signature
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -51,13 +52,12 @@ class LastObservationModel(PredictiveModel[LastObservationState]):
         return np.broadcast_to(last, (*batch, actions.shape[-2], last.shape[-1])).copy()
 
 
-class LastObservation:
+class LastObservation(InMemoryLearner[LastObservationModel]):
     """Learner of `LastObservationModel`; it has no options."""
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> LastObservationModel:
-        """Return the baseline for trajectories like ``train``."""
         signature = training_signature(train, validation)
         return LastObservationModel(
             signature, TrainingRecord(), LastObservationParts(observation_mean(train))

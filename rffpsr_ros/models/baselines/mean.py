@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import observation_mean, training_signature
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -45,12 +46,11 @@ class MeanModel(PredictiveModel[MeanState]):
         return np.broadcast_to(self.parts.mean, (*actions.shape[:-1], len(self.parts.mean))).copy()
 
 
-class Mean:
+class Mean(InMemoryLearner[MeanModel]):
     """Learner of `MeanModel`; it has no options."""
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> MeanModel:
-        """Return the baseline for trajectories like ``train``."""
         signature = training_signature(train, validation)
         return MeanModel(signature, TrainingRecord(), MeanParts(observation_mean(train)))

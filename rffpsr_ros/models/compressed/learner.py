@@ -11,7 +11,9 @@ from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.compressed.model import CompressedModel, CompressedParts, Projection
 from rffpsr_ros.models.contract import Learner
+from rffpsr_ros.models.in_memory import loaded
 from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 CHUNK = 1024
@@ -19,7 +21,10 @@ CHUNK = 1024
 
 
 class Compressed:
-    """Learner of a `CompressedModel`: any learner, taught the observations' components."""
+    """Learner of a `CompressedModel`: any learner, taught the observations' components.
+
+    Recordings are held in memory.
+    """
 
     def __init__(self, inner: Learner, components: int, seed: int = 0) -> None:
         """Take the learner of the components, their number, and the seed of the projection.
@@ -40,15 +45,27 @@ class Compressed:
         self,
         train: Sequence[Trajectory],
         validation: Sequence[Trajectory] | None = None,
-        **progress: Any,
+        *,
+        progress: Progress | None = None,
+        client: Any = None,
     ) -> CompressedModel:
-        """Return the model learned; what follows ``validation`` is handed to the inner learner."""
+        """Return the model learned; ``progress`` and ``client`` are the inner learner's.
+
+        Raises
+        ------
+        InputError
+            If the components cannot be had, or the inner learner cannot learn them.
+        """
+        report = progress or silent
+        report("principal components", 0.0)
+        train, validation = loaded(train), loaded(validation or ())
         signature = training_signature(train, validation)
         projection = fit_projection(train, self.components, self.seed)
         inner = self.inner.fit(
             [projection.trajectory(t) for t in train],
-            [projection.trajectory(t) for t in validation] if validation else None,
-            **progress,
+            [projection.trajectory(t) for t in validation] or None,
+            progress=report,
+            client=client,
         )
         return CompressedModel(signature, inner.record, CompressedParts(inner, projection))
 

@@ -52,6 +52,17 @@ class HSEPSR(SingleRFFPSR):
 
     model_class: ClassVar[type[RFFPSRModel]] = HSEPSRModel
     options_class: ClassVar[type[RFFPSROptions]] = HSEPSROptions
+    configurable = (
+        "past",
+        "future",
+        "bandwidth",
+        "stage_one",
+        "conditioning",
+        "regularisation",
+        "memory",
+        "seed",
+    )
+    """The options that a configuration may give, as in `InMemoryLearner`."""
 
     def __init__(self, **options: Any) -> None:
         """Check the options, those of `HSEPSROptions`."""

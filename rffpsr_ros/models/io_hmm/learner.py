@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.io_hmm.discrete_system import (
     DiscreteOptions,
     DiscreteSystem,
@@ -25,6 +26,7 @@ from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 MOST_SYMBOLS = 64
@@ -39,8 +41,6 @@ MOST_PAST = 4
 SEGMENT = 250
 """Ticks of held-out data that are filtered side by side, and of them the first fifth unjudged."""
 
-Progress = Callable[[str, float], None]
-
 
 class _Candidate(NamedTuple):
     score: float
@@ -48,7 +48,7 @@ class _Candidate(NamedTuple):
     rank: int
 
 
-class IOHMM:
+class IOHMM(InMemoryLearner[IOHMMModel]):
     """Learner of `IOHMMModel`.
 
     Parameters
@@ -67,6 +67,8 @@ class IOHMM:
     else on training trajectories held out; the chosen model is then learned from all of them.
     """
 
+    configurable = ("past", "future", "state_rank")
+
     def __init__(self, past: int = 3, future: int = 2, state_rank: int = 20) -> None:
         """Check the options.
 
@@ -80,20 +82,9 @@ class IOHMM:
             require(name, value, lambda v: v >= 1, "at least 1")
         self.past, self.future, self.state_rank = past, future, state_rank
 
-    def fit(
-        self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        progress: Progress | None = None,
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> IOHMMModel:
-        """Return the model learned from ``train``; ``validation`` steers choices only.
-
-        Raises
-        ------
-        InputError
-            If trajectories do not fit together, a column is constant, observations or actions are
-            not discrete, or there are too few windows.
-        """
         signature = training_signature(train, validation)
         check_summary(summarise(train, 1, 1), train[0], 1, 1, 2)
         symbols = _codebook("observation", [t.observations for t in train])
@@ -126,7 +117,7 @@ class IOHMM:
         runs: Sequence[Run],
         held_out: Sequence[Run],
         sizes: tuple[int, int],
-        progress: Progress | None,
+        progress: Progress,
     ) -> _Candidate:
         """Return the best history length, future length and rank."""
         possible = [
@@ -146,8 +137,7 @@ class IOHMM:
             for system in learn_discrete_systems(runs, *sizes, options, ranks):
                 score = _score(system, held_out)
                 tried.append(_Candidate(score, options, len(system.start)))
-            if progress is not None:
-                progress("two-stage regression", (number + 1) / len(possible))
+            progress("two-stage regression", (number + 1) / len(possible))
         return min(tried, key=lambda candidate: candidate.score)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from rffpsr_ros.data.scaling import Run, standardise
 from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.data.windows import count_windows
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.kalman.forecast_errors import (
     forecast_errors,
     mean_squared_forecast_errors,
@@ -23,6 +24,7 @@ from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RIDGES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
@@ -36,8 +38,6 @@ JUDGED_TICKS = 10_000
 SIMPLER_UP_TO = 1.002
 """The lowest order is chosen whose score is at most this much worse than the best one's."""
 
-Progress = Callable[[str, float], None]
-
 
 class _Candidate(NamedTuple):
     score: float
@@ -45,7 +45,7 @@ class _Candidate(NamedTuple):
     order: int
 
 
-class Kalman:
+class Kalman(InMemoryLearner[KalmanModel]):
     """Learner of `KalmanModel`.
 
     Parameters
@@ -64,6 +64,8 @@ class Kalman:
     Choices are made by the error of forecasts on the validation trajectories, else on training
     trajectories held out; the chosen model is then learned from all training trajectories.
     """
+
+    configurable = ("past", "future", "order")
 
     def __init__(
         self,
@@ -88,20 +90,9 @@ class Kalman:
         require("ridge", ridge, lambda v: v > 0, "greater than 0")
         self.past, self.future, self.order, self.ridge = past, future, order, ridge
 
-    def fit(
-        self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
-        progress: Progress | None = None,
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> KalmanModel:
-        """Return the model learned from ``train``; ``validation`` steers choices only.
-
-        Raises
-        ------
-        InputError
-            If trajectories do not fit together, a column is constant, or there are too few
-            windows; each with one sentence that says what would be right.
-        """
         signature = training_signature(train, validation)
         found = summarise(train, 1, self.future)
         check_summary(found, train[0], 1, self.future, 2)
@@ -125,7 +116,7 @@ class Kalman:
         return KalmanModel(signature, record, KalmanParts(system, *scalings))
 
     def _choose(
-        self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress | None
+        self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress
     ) -> _Candidate:
         """Return the best of the ridges, then of the history lengths, then of the orders."""
         columns = runs[0].observations.shape[1]
@@ -143,8 +134,7 @@ class Kalman:
             ]
 
         def best(candidates: list[_Candidate], done: float) -> _Candidate:
-            if progress is not None:
-                progress("two-stage regression", done)
+            progress("two-stage regression", done)
             return min(candidates, key=lambda candidate: candidate.score)
 
         ridges = RIDGES if self.ridge is None else (self.ridge,)

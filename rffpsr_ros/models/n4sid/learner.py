@@ -11,6 +11,7 @@ from rffpsr_ros.data.folds import Fold, folds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.kalman.forecast_errors import mean_squared_forecast_errors, stretches
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
@@ -27,6 +28,7 @@ from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RIDGES = (0.0, 1e-6, 1e-4, 1e-2)
@@ -54,7 +56,7 @@ class Choice(NamedTuple):
         return f"order {self.order}, ridge {self.ridge:g}, by {self.way}"
 
 
-class N4SID:
+class N4SID(InMemoryLearner[KalmanModel]):
     """Learner of a `KalmanModel` by subspace identification with feedthrough.
 
     Parameters
@@ -67,6 +69,8 @@ class N4SID:
     Order, ridge and the way from state to matrices are chosen by the error of forecasts on
     validation trajectories, else on training trajectories held out in turn.
     """
+
+    configurable = ("past", "future", "order")
 
     def __init__(self, past: int = 10, future: int = 10, order: int | None = None) -> None:
         """Check the options.
@@ -86,16 +90,9 @@ class N4SID:
         self.future = future
         self.order = order
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> KalmanModel:
-        """Return the model learned from ``train``; ``validation`` only helps to choose.
-
-        Raises
-        ------
-        InputError
-            If no stretch of the recordings is long enough, or the order wanted cannot be had.
-        """
         signature = training_signature(train, validation)
         scalings = (
             forgiving_scaling([trajectory.observations for trajectory in train]),

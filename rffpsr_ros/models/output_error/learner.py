@@ -19,6 +19,7 @@ from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.output_error.gauss_newton import descend
 from rffpsr_ros.models.output_error.model import OutputErrorModel, OutputErrorParts
@@ -27,6 +28,7 @@ from rffpsr_ros.models.output_error.simulation_error import free_stretches, simu
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_feature_map
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -70,7 +72,7 @@ SLACK = 0.5
 """How far beyond that range predictions may go where no bounds are seen, as a fraction of it."""
 
 
-class OutputError:
+class OutputError(InMemoryLearner[OutputErrorModel]):
     """Learner of `OutputErrorModel`.
 
     Parameters
@@ -84,6 +86,8 @@ class OutputError:
     seed
         The seed of all randomness.
     """
+
+    configurable = ("past", "features", "seed")
 
     def __init__(
         self, past: int = 4, features: int = 100, ridge: float = DEFAULT_RIDGE, seed: int = 0
@@ -102,19 +106,15 @@ class OutputError:
         check_type("seed", seed, int)
         self.past, self.features, self.ridge, self.seed = past, features, ridge, seed
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> OutputErrorModel:
-        """Return the model learned from ``train``; what is for ``validation`` is not looked at.
-
-        Raises
-        ------
-        InputError
-            If no stretch of the recordings is longer than a window, or there are too many columns.
-        """
-        looser = [ridge for ridge in RIDGES if ridge > self.ridge]
-        *_, model = self.path(train, [*looser, self.ridge])
-        return model
+        ridges = [*(ridge for ridge in RIDGES if ridge > self.ridge), self.ridge]
+        models = []
+        for model in self.path(train, ridges):
+            models.append(model)
+            progress("simulation error", len(models) / len(ridges))
+        return models[-1]
 
     def path(
         self, train: Sequence[Trajectory], ridges: Sequence[float] = RIDGES

@@ -11,12 +11,14 @@ from rffpsr_ros.data.scaling import forgiving_scaling, standardise
 from rffpsr_ros.data.windows import flatten
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.rff_arx.model import RFFARXModel, RFFARXParts, WindowMap
 from rffpsr_ros.models.rff_arx.regression import HorizonFit, Rows, all_rows, fit_horizons
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.fourier_features import draw_frequencies, median_distance
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -27,7 +29,7 @@ RIDGES = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 """What the ridge is chosen from; features have unit norm."""
 
 
-class RFFARX:
+class RFFARX(InMemoryLearner[RFFARXModel]):
     """Learner of `RFFARXModel`.
 
     Parameters
@@ -49,6 +51,8 @@ class RFFARX:
 
     Choices are made by the error on validation trajectories, else on some that are held out.
     """
+
+    configurable = ("past", "future", "features", "bandwidth", "seed")
 
     def __init__(
         self,
@@ -80,16 +84,9 @@ class RFFARX:
         self.rank, self.ridge, self.bandwidth = rank, ridge, bandwidth
         self.one_shot, self.seed = one_shot, seed
 
-    def fit(
-        self, train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> RFFARXModel:
-        """Return the model learned from ``train``; ``validation`` only helps to choose.
-
-        Raises
-        ------
-        InputError
-            If no stretch of the recordings is long enough.
-        """
         signature = training_signature(train, validation)
         observation_scaling = forgiving_scaling([t.observations for t in train])
         action_scaling = forgiving_scaling([t.actions for t in train])

@@ -5,7 +5,7 @@ from rffpsr_ros.models.registry import Kind
 KINDS = (
     Kind(
         "rff_psr",
-        title="RFF-PSR",
+        title="RFFPSR()",
         model="rffpsr_ros.models.rff_psr.model:RFFPSRModel",
         learner="rffpsr_ros.recipe.learner:RFFPSR",
     ),

@@ -10,8 +10,8 @@ import numpy as np
 
 from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.errors import check_known
 from rffpsr_ros.models.contract import Signature, TrainingRecord
-from rffpsr_ros.models.option_checks import check_names
 from rffpsr_ros.models.rff_psr.fit import complete, initialise, refine
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
@@ -47,7 +47,7 @@ class SingleRFFPSR:
         InputError
             If an option is unknown (the nearest known one is named) or has a wrong value.
         """
-        check_names(options, self.options_class.names(), "option")
+        check_known(options, self.options_class.names(), "option")
         self.options = self.options_class(**options)
 
     def fit(

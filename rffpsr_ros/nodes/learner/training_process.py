@@ -25,10 +25,10 @@ import numpy as np
 
 from rffpsr_ros.cli.commands.check import warnings_before_training
 from rffpsr_ros.cli.commands.train import signed
-from rffpsr_ros.cli.learners import fit, learner_of
 from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.live_error import training_error
+from rffpsr_ros.models.registry import learner_of
 from rffpsr_ros.parallel.workers import THIS_PROCESS
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import measure_bands
@@ -68,7 +68,7 @@ def train(request: Mapping[str, Any]) -> dict[str, Any]:
     reading = argparse.Namespace(ros_distro=None, msg_path=())
     recordings = store_recordings(request["bags"], configuration, reading, _progress)
     _warn(configuration, recordings)
-    model = fit(learner, recordings.trajectories, None, _progress)
+    model = learner.fit(recordings.trajectories, progress=_progress)
     model = measure_bands(model, learner, recordings.trajectories, _progress)
     model = signed(model, configuration, recordings)
     target = Path(request["out"])
