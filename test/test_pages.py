@@ -84,9 +84,5 @@ def test_the_readme_lists_every_room() -> None:
 def test_what_is_not_there_is_found() -> None:
     text = "`signals/pace.py`, pace.py, `signals/place.py`, plaice.py, test/test_pages.py"
     assert missing_files(text) == ["signals/place.py", "plaice.py"]
-    assert missing_modules(
-        "rffpsr_ros.errors.InputError, rffpsr_ros.signs.x, rffpsr_ros.signals.y"
-    ) == [
-        "rffpsr_ros.signs.x",
-        "rffpsr_ros.signals.y",
-    ]
+    text = "rffpsr_ros.errors.InputError, rffpsr_ros.signs.x, rffpsr_ros.signals.y"
+    assert missing_modules(text) == ["rffpsr_ros.signs.x", "rffpsr_ros.signals.y"]
