@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.cli.console import Progress
+from rffpsr_ros.cli.console import ProgressBar
 from rffpsr_ros.cli.main import main as rffpsr
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
@@ -141,7 +141,7 @@ def collect(options: argparse.Namespace, folder: Path, channels: Path) -> None:
             observer.until(lambda: listeners("/elbow/torque") >= 3, "the learner")
         parameters = {"episodes": options.episodes, "duration": options.duration}
         nodes.start("collector_node", {**parameters, **time_of_simulation})
-        with Progress() as progress:
+        with ProgressBar() as progress:
             nodes.wait_for_end(
                 "collector_node",
                 lambda: progress("collecting", len(list(episodes.glob("20*"))) / options.episodes),

@@ -3,7 +3,8 @@
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ MODULES = {
     ".".join(path.relative_to(CHECKOUT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(PACKAGE.rglob("*.py"))
 }
+PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
 
 # From the ground up; the longest prefix that fits decides. A module imports its own floor and
-# those below. The package itself offers names of every floor, so only the top may import it.
+# those below. The package itself offers names of every floor, so only the top may import it. What
+# all kinds of models share stands below every kind.
 FLOORS = {
     "rffpsr_ros.errors": 0,
     "rffpsr_ros.progress": 0,
@@ -29,16 +32,16 @@ FLOORS = {
     "rffpsr_ros.psr.runtime": 6,
     "rffpsr_ros.psr.refinement": 6,
     "rffpsr_ros.models": 7,
-    "rffpsr_ros.exploration": 8,
-    "rffpsr_ros.forecasting": 8,
-    "rffpsr_ros.evaluation": 8,
-    "rffpsr_ros.simulation": 8,
-    "rffpsr_ros.recipe": 8,
-    "rffpsr_ros.training": 9,
-    "rffpsr_ros.training.proposal": 9,
-    "rffpsr_ros": 10,
-    "rffpsr_ros.cli": 10,
-    "rffpsr_ros.nodes": 10,
+    **dict.fromkeys((name for name in PACKAGES if name.startswith("rffpsr_ros.models.")), 8),
+    "rffpsr_ros.exploration": 9,
+    "rffpsr_ros.forecasting": 9,
+    "rffpsr_ros.evaluation": 9,
+    "rffpsr_ros.simulation": 9,
+    "rffpsr_ros.recipe": 9,
+    "rffpsr_ros.training": 10,
+    "rffpsr_ros": 11,
+    "rffpsr_ros.cli": 11,
+    "rffpsr_ros.nodes": 11,
 }
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"threadpoolctl", "yaml", "rosbags", "tqdm"}
@@ -60,6 +63,7 @@ ROS = {
 }
 
 LINES_OF_A_FILE = 350
+MODULES_OF_A_FOLDER = 20
 
 
 def floor(module: str) -> int:
@@ -92,6 +96,24 @@ def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
                     continue
                 inner = f"{node.module}.{alias.name}"
                 yield inner if inner in MODULES else node.module, node.lineno, at_once
+
+
+def imported_in_the_end(path: Path) -> set[str]:
+    """Return the modules of this package that a file imports, but for what types alone need."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = (node for node in ast.walk(tree) if isinstance(node, ast.If) and runs_later(node))
+    unread = {line for node in for_types for line in range(node.lineno, 1 + (node.end_lineno or 0))}
+    return {name for name, line, _ in imports(path) if name in MODULES and line not in unread}
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return modules that import each other in a circle, if there are any."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as fault:
+        found: list[str] = fault.args[1]
+        return found
+    return []
 
 
 def third_parties(path: Path) -> Iterator[tuple[str, int, bool]]:
@@ -146,10 +168,40 @@ def test_every_folder_of_modules_is_a_package() -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
-def test_every_folder_stands_on_a_floor() -> None:
-    folders = {name for name, path in MODULES.items() if path.name == "__init__.py"}
-    within_one_floor = {name for name in folders if name.startswith("rffpsr_ros.nodes.")}
-    assert folders - within_one_floor <= FLOORS.keys()
+def test_every_room_stands_on_a_floor() -> None:
+    assert {name for name in PACKAGES if name.count(".") <= 1} <= FLOORS.keys()
+
+
+def test_no_folder_is_flat_and_long() -> None:
+    counted = Counter(path.parent for path in MODULES.values() if path.name != "__init__.py")
+    assert [folder for folder, count in counted.items() if count > MODULES_OF_A_FOLDER] == []
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    places: dict[str, list[str]] = {}
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Imports inside functions count: they hide a circle, they do not open it."""
+    assert circle({module: imported_in_the_end(path) for module, path in MODULES.items()}) == []
+
+
+def test_a_circle_is_found_wherever_its_imports_stand(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.py"
+    sample.write_text(
+        "if TYPE_CHECKING:\n"
+        "    from rffpsr_ros.models.contract import PredictiveModel\n"
+        "def lazy():\n"
+        "    from rffpsr_ros import errors\n"
+    )
+    assert imported_in_the_end(sample) == {"rffpsr_ros.errors"}
+    assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert set(circle({"a": {"b"}, "b": {"c"}, "c": {"b"}})) == {"b", "c"}
 
 
 def test_no_two_test_modules_have_one_name() -> None:

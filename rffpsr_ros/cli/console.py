@@ -15,7 +15,7 @@ from tqdm import tqdm
 _BAR = "{desc:<24} {percentage:3.0f}% |{bar}| {elapsed} elapsed, {remaining} left"
 
 
-class Progress:
+class ProgressBar:
     """Shows how far a stage is: a bar on a terminal, a line per quarter elsewhere.
 
     An instance is called with a stage's name and the fraction of it that is done, and is a context
@@ -50,7 +50,7 @@ class Progress:
                 by_now = "" if error is None else f", error {error:.3g} standard deviations"
                 self._say(f"{stage}: {25 * quarter} % after {seconds:.0f} s{by_now}")
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(

@@ -26,7 +26,7 @@ class Start(NamedTuple):
     action: Array  # (d_a,)
 
 
-class Recordings(NamedTuple):
+class PreparedRecordings(NamedTuple):
     """Runs in standard units, as recorded and with stand-ins where observations are missing."""
 
     recorded: list[Run]
@@ -46,8 +46,8 @@ class Prepared(NamedTuple):
 
     observation_scaling: Scaling
     action_scaling: Scaling
-    train: Recordings
-    validation: Recordings
+    train: PreparedRecordings
+    validation: PreparedRecordings
 
 
 def prepare(
@@ -62,8 +62,8 @@ def prepare(
     seen = [~np.isnan(run.observations) for run in recorded]
     weights = fit_arx(recorded, seen, fill_past, FILL_RIDGE)
 
-    def recordings(runs: list[Run]) -> Recordings:
-        return Recordings(
+    def recordings(runs: list[Run]) -> PreparedRecordings:
+        return PreparedRecordings(
             runs,
             [fill_missing(run, weights, fill_past) for run in runs],
             [~np.isnan(run.observations) for run in runs],

@@ -68,7 +68,7 @@ class Cluster:
 
     def holding(self, value: HeldT) -> Holders[HeldT]:
         """Return the workers with a value that travels to them once, however often they map."""
-        return _Holding[HeldT](self._client, self._pack, self._send(value))
+        return _HeldByWorkers[HeldT](self._client, self._pack, self._send(value))
 
     def _send(self, value: Any) -> Any:
         """Return the future of a value, which as a task's result is made again where it is lost.
@@ -93,7 +93,7 @@ class Cluster:
         return self._client.submit(_do, work, self._pack(item), pure=False, **place)
 
 
-class _Holding(Generic[HeldT]):
+class _HeldByWorkers(Generic[HeldT]):
     """The workers of a cluster with a value; each thread gets one share of the items.
 
     A map may take no longer than a few of Dask's round trips: one for all of a thread's items is

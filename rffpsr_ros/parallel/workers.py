@@ -62,10 +62,10 @@ class ThisProcess:
 
     def holding(self, value: HeldT) -> Holders[HeldT]:
         """Return this process with a value in its hands."""
-        return _Holding(value)
+        return _HeldHere(value)
 
 
-class _Holding(Generic[HeldT]):
+class _HeldHere(Generic[HeldT]):
     def __init__(self, value: HeldT) -> None:
         self._value = value
 

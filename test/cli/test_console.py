@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rffpsr_ros.cli.console import Progress, aligned, say_json
+from rffpsr_ros.cli.console import ProgressBar, aligned, say_json
 
 
 class Terminal(io.StringIO):
@@ -19,7 +19,7 @@ def test_a_log_gets_a_line_per_stage_and_slow_quarter(monkeypatch: pytest.Monkey
     seconds = iter(range(0, 1000, 10))
     monkeypatch.setattr("rffpsr_ros.cli.console.time.monotonic", lambda: next(seconds))
     log = io.StringIO()
-    with Progress(log) as progress:
+    with ProgressBar(log) as progress:
         progress("reading", 0.0)
         for k in range(1, 101):
             progress("refinement", k / 100)
@@ -36,7 +36,7 @@ def test_a_log_gets_a_line_per_stage_and_slow_quarter(monkeypatch: pytest.Monkey
 
 def test_a_terminal_gets_a_bar_with_stage_and_time_left() -> None:
     terminal = Terminal()
-    with Progress(terminal) as progress:
+    with ProgressBar(terminal) as progress:
         progress("refinement", 0.0)
         progress("refinement", 0.5)
         progress("guards", 0.0)
@@ -49,7 +49,7 @@ def test_a_terminal_gets_a_bar_with_stage_and_time_left() -> None:
 
 def test_quiet_says_nothing() -> None:
     terminal = Terminal()
-    with Progress(terminal, quiet=True) as progress:
+    with ProgressBar(terminal, quiet=True) as progress:
         progress("refinement", 0.5)
     assert terminal.getvalue() == ""
 

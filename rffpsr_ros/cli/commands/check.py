@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.console import Progress, aligned, say, say_json
+from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     learner_of("rff_psr", configuration.learning)  # a misspelt option is refused before reading
     if arguments.plot is not None:
         check_writable(arguments.plot)
-    with Progress(quiet=arguments.quiet) as progress:
+    with ProgressBar(quiet=arguments.quiet) as progress:
         recordings = read_recordings(arguments.bags, configuration, arguments, progress)
         progress("checking", 0.0)
         check = _check(recordings.trajectories, configuration.learning, recordings)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.console import Progress, say, say_json
+from rffpsr_ros.cli.console import ProgressBar, say, say_json
 from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     topics = _topics(arguments.topic, table)
     target = Path(arguments.out)
     with (
-        Progress(quiet=arguments.quiet) as progress,
+        ProgressBar(quiet=arguments.quiet) as progress,
         whole_folder(target) as folder,
         BagWriter(folder, arguments.storage) as bag,
     ):

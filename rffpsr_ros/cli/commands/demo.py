@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rffpsr_ros.cli.console import Progress, say
+from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.errors import InputError
@@ -56,7 +56,7 @@ def run(folder: Path, seed: int = 0, learner: RFFPSR | None = None) -> None:
         raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
     say(f"Simulating the paper's synthetic system under random commands: {_described()}.")
     parts = simulate(seed)
-    with Progress() as progress:
+    with ProgressBar() as progress:
         learner = learner or RFFPSR(seed=seed)
         model = learner.fit(parts["training"], parts["validation"], progress=progress)
     comparison = compare(

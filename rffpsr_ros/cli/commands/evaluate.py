@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rffpsr_ros.cli.console import Progress, aligned, say, say_json
+from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.resuming import kind_asked_for
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
             check_writable(plot)
     if arguments.split and arguments.train:
         raise InputError("--split names a training part and so does --train; give one")
-    with Progress(quiet=arguments.quiet) as progress:
+    with ProgressBar(quiet=arguments.quiet) as progress:
         recordings = read_recordings(arguments.bags, configuration, arguments, progress)
         parts = Parts([], [], recordings.trajectories)
         if arguments.split:
@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _comparison(
-    model: PredictiveModel[Any], arguments: argparse.Namespace, parts: Parts, progress: Progress
+    model: PredictiveModel[Any], arguments: argparse.Namespace, parts: Parts, progress: ProgressBar
 ) -> Comparison:
     if not parts.test:
         raise InputError(f"the split {arguments.split} leaves nothing to test on")

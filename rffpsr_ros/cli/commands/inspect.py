@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.cli.console import Progress, aligned, say, say_json, warn
+from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json, warn
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import add_reading_arguments
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise InputError(f"'{target}' exists already; choose another name or remove it")
     bags = find_bags(arguments.bags)
     types = MessageTypes(arguments.ros_distro, arguments.msg_path)
-    with Progress(quiet=arguments.quiet) as progress:
+    with ProgressBar(quiet=arguments.quiet) as progress:
         contents = read_contents(bags, types, progress)
     for loss in contents.losses:
         warn(loss)

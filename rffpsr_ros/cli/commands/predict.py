@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.cli.console import Progress, say, say_json
+from rffpsr_ros.cli.console import ProgressBar, say, say_json
 from rffpsr_ros.cli.outputs import check_writable, whole_folder
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.settings import add_reading_arguments
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
         model.bands.half_width(arguments.coverage, 1)  # refused before work starts
     topics = {n: t for n, t in FORECAST_TYPES.items() if n != "band" or model.bands is not None}
     layout = _Layout(model.signature, lead, arguments.coverage, topics)
-    with Progress(quiet=arguments.quiet) as progress:
+    with ProgressBar(quiet=arguments.quiet) as progress:
         progress("forecasting", 0.0)
         write = _write_table if target.suffix == ".csv" else _write_bag
         count = write(target, _forecasts(model, arguments), layout)

@@ -17,7 +17,7 @@ import numpy as np
 
 from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.cli.commands.check import warnings_before_training
-from rffpsr_ros.cli.console import Progress, say, say_json, warn
+from rffpsr_ros.cli.console import ProgressBar, say, say_json, warn
 from rffpsr_ros.cli.cross_validation_table import CROSS_VALIDATION, cross_validation_table
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
     configuration, learner = _prepared(arguments)
     target = check_writable(arguments.out)
     began = time.monotonic()
-    with cluster_client(arguments.scheduler) as client, Progress(quiet=arguments.quiet) as shown:
+    with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as shown:
         progress = StageClock(shown)
         workers = workers_of(client)
         recordings = store_recordings(arguments.bags, configuration, arguments, progress, workers)

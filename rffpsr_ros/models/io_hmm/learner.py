@@ -42,7 +42,7 @@ SEGMENT = 250
 """Ticks of held-out data that are filtered side by side, and of them the first fifth unjudged."""
 
 
-class _Candidate(NamedTuple):
+class _DiscreteCandidate(NamedTuple):
     score: float
     options: DiscreteOptions
     rank: int
@@ -118,7 +118,7 @@ class IOHMM(InMemoryLearner[IOHMMModel]):
         held_out: Sequence[Run],
         sizes: tuple[int, int],
         progress: Progress,
-    ) -> _Candidate:
+    ) -> _DiscreteCandidate:
         """Return the best history length, future length and rank."""
         possible = [
             DiscreteOptions(past, future)
@@ -131,12 +131,12 @@ class IOHMM(InMemoryLearner[IOHMMModel]):
                 and any(count_windows(len(run.actions), past, future) for run in runs)
             )
         ]
-        tried: list[_Candidate] = []
+        tried: list[_DiscreteCandidate] = []
         for number, options in enumerate(possible):
             ranks = range(1, self.state_rank + 1)
             for system in learn_discrete_systems(runs, *sizes, options, ranks):
                 score = _score(system, held_out)
-                tried.append(_Candidate(score, options, len(system.start)))
+                tried.append(_DiscreteCandidate(score, options, len(system.start)))
             progress("two-stage regression", (number + 1) / len(possible))
         return min(tried, key=lambda candidate: candidate.score)
 

@@ -39,7 +39,7 @@ SIMPLER_UP_TO = 1.002
 """The lowest order is chosen whose score is at most this much worse than the best one's."""
 
 
-class _Candidate(NamedTuple):
+class _LinearCandidate(NamedTuple):
     score: float
     options: SubspaceOptions
     order: int
@@ -117,7 +117,7 @@ class Kalman(InMemoryLearner[KalmanModel]):
 
     def _choose(
         self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress
-    ) -> _Candidate:
+    ) -> _LinearCandidate:
         """Return the best of the ridges, then of the history lengths, then of the orders."""
         columns = runs[0].observations.shape[1]
         most = min(self.order or LARGEST_ORDER, self.future * columns)
@@ -125,15 +125,15 @@ class Kalman(InMemoryLearner[KalmanModel]):
 
         orders = range(1, most + 1) if self.order is None else [self.order]
 
-        def judged(past: int, ridge: float) -> list[_Candidate]:
+        def judged(past: int, ridge: float) -> list[_LinearCandidate]:
             options = SubspaceOptions(past, self.future, ridge)
             systems = learn_linear_systems(runs, options, orders)
             return [
-                _Candidate(_score(system, held_out, options), options, len(system.start))
+                _LinearCandidate(_score(system, held_out, options), options, len(system.start))
                 for system in systems
             ]
 
-        def best(candidates: list[_Candidate], done: float) -> _Candidate:
+        def best(candidates: list[_LinearCandidate], done: float) -> _LinearCandidate:
             progress("two-stage regression", done)
             return min(candidates, key=lambda candidate: candidate.score)
 

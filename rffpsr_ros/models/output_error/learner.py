@@ -161,7 +161,7 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
         return min(RANK, MOST_WEIGHTS // observed - linear)
 
     def _recurrence(
-        self, runs: Sequence[Run], windows: Windows, scalings: tuple[Scaling, Scaling]
+        self, runs: Sequence[Run], windows: IncrementWindows, scalings: tuple[Scaling, Scaling]
     ) -> Recurrence:
         """Draw the features, and learn the bounds."""
         generator = np.random.default_rng(self.seed)
@@ -195,14 +195,14 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
         )
 
 
-class Windows(NamedTuple):
+class IncrementWindows(NamedTuple):
     """The windows (N, d_w) of all ticks that were seen whole, and what a tick then added."""
 
     rows: Array
     increments: Array  # (N, d_o)
 
 
-def _windows(runs: Sequence[Run], past: int) -> Windows:
+def _windows(runs: Sequence[Run], past: int) -> IncrementWindows:
     rows, increments = [], []
     for run in runs:
         ticks = np.arange(past, len(run.actions))
@@ -218,10 +218,10 @@ def _windows(runs: Sequence[Run], past: int) -> Windows:
             f"no stretch of the recordings has {past + 1} ticks without a missing observation;"
             f" an output-error model with past={past} needs at least one"
         )
-    return Windows(every[whole], added[whole])
+    return IncrementWindows(every[whole], added[whole])
 
 
-def _linear(recurrence: Recurrence, runs: Sequence[Run], windows: Windows) -> Array:
+def _linear(recurrence: Recurrence, runs: Sequence[Run], windows: IncrementWindows) -> Array:
     """Return the weights (P, d_o) of the linear recurrence that runs freely best.
 
     Features, which have no weight yet, are not computed.

@@ -34,7 +34,7 @@ class Free(NamedTuple):
     target: Array  # (N, L, d_o); NaN where nothing was seen
 
 
-class Point(NamedTuple):
+class StepInputs(NamedTuple):
     """A step of N free runs: the window's inputs, and what a gradient needs of them."""
 
     inputs: Array  # [1, w, z(w)] (N, P)
@@ -47,14 +47,14 @@ def input_size(recurrence: Recurrence) -> int:
     return 1 + len(recurrence.low) + recurrence.features.size
 
 
-def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> Point:
+def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> StepInputs:
     """Return the inputs (N, P), given the last m observations and m + 1 actions of N ticks."""
     count = len(observations)
     window = np.concatenate([observations.reshape(count, -1), actions.reshape(count, -1)], axis=1)
     seen = np.minimum(np.maximum(window, recurrence.low), recurrence.high)
     features, raw = recurrence.features.with_pullback(seen)
     inputs = np.concatenate([np.ones((count, 1)), window, features], axis=1)
-    return Point(inputs, raw, np.asarray(seen != window))
+    return StepInputs(inputs, raw, np.asarray(seen != window))
 
 
 def run_freely(recurrence: Recurrence, weights: Array, before: Array, actions: Array) -> Array:
@@ -69,7 +69,9 @@ def run_freely(recurrence: Recurrence, weights: Array, before: Array, actions: A
     return observations[:, past:]
 
 
-def window_jacobian(recurrence: Recurrence, weights: Array, point: Point, columns: int) -> Array:
+def window_jacobian(
+    recurrence: Recurrence, weights: Array, point: StepInputs, columns: int
+) -> Array:
     """Return the derivative (N, d_o, m d_o) of predictions by the observations before them.
 
     ``columns`` is m d_o, of which the last d_o belong to the newest tick.

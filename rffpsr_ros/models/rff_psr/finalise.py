@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.moments import Regression
-from rffpsr_ros.data.preparation import Prepared, Recordings
+from rffpsr_ros.data.preparation import Prepared, PreparedRecordings
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.data.windows import CHUNK
@@ -39,7 +39,7 @@ class Followed(NamedTuple):
 
 
 def follow(
-    recordings: Recordings, structure: FixedStructure, parameters: TrainableParameters
+    recordings: PreparedRecordings, structure: FixedStructure, parameters: TrainableParameters
 ) -> Followed:
     """Filter through recordings from the initial state."""
     actions = [structure.action(run.actions) for run in recordings.filled]

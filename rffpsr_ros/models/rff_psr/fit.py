@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.preparation import Prepared, Recordings
+from rffpsr_ros.data.preparation import Prepared, PreparedRecordings
 from rffpsr_ros.data.saturation import learned_bounds
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.rff_psr.finalise import finalise
@@ -219,7 +219,10 @@ def _starts(
 
 
 def _segments(
-    part: Recordings, structure: FixedStructure, options: RFFPSROptions, settings: FitSettings
+    part: PreparedRecordings,
+    structure: FixedStructure,
+    options: RFFPSROptions,
+    settings: FitSettings,
 ) -> Segments:
     """Return recordings as segments for rolling out; the structure is in single precision."""
     horizon = options.rollout_horizon
@@ -230,7 +233,10 @@ def _segments(
 
 
 def _judged_segments(
-    part: Recordings, structure: FixedStructure, options: RFFPSROptions, settings: FitSettings
+    part: PreparedRecordings,
+    structure: FixedStructure,
+    options: RFFPSROptions,
+    settings: FitSettings,
 ) -> Segments:
     """Return a limited number of segments, evenly spread, to judge parameters by."""
     segments = _segments(part, structure, options, settings)

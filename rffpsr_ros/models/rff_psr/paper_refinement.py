@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.data.preparation import Prepared, Recordings
+from rffpsr_ros.data.preparation import Prepared, PreparedRecordings
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.numerics.arrays import Array
@@ -38,7 +38,7 @@ def refine_as_in_the_paper(
     maps = contraction(stages.features, stages.system.state_projection)
     start = _bare_weights(contract(stages.features, stages.system), prepared)
 
-    def recordings(part: Recordings) -> WindowRecordings:
+    def recordings(part: PreparedRecordings) -> WindowRecordings:
         segments = _whole_runs(part.filled, part.seen, structure)
         return WindowRecordings(
             segments,

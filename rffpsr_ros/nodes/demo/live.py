@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.cli.console import Progress, say
+from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.errors import InputError
@@ -136,7 +136,7 @@ class _Demonstration:
 
     def _record(self) -> None:
         """Record episodes, as with ``ros2 service call /rffpsr_learner/start_episode``."""
-        with Progress() as progress:
+        with ProgressBar() as progress:
             for number in range(EPISODES):
                 progress(f"recording {EPISODES} episodes", number / EPISODES)
                 self._observer.call("/rffpsr_learner/start_episode")
@@ -148,7 +148,7 @@ class _Demonstration:
         """Train, as with ``ros2 service call /rffpsr_learner/train``, and return the model."""
         self._observer.call("/rffpsr_excitation/stop")
         say(self._observer.call("/rffpsr_learner/train"))
-        with Progress() as progress:
+        with ProgressBar() as progress:
 
             def done() -> bool:
                 message, values = self._observer.learner

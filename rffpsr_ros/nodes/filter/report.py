@@ -11,7 +11,7 @@ import numpy as np
 from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.model_source import ServedModel
-from rffpsr_ros.nodes.shared.diagnostics import Finding, Level, worst
+from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, worst
 
 STEPS_TIMED = 1000
 SILENT_SECONDS = 1.0
@@ -53,7 +53,7 @@ class StepTimes:
         return {"step time p50 [ms]": float(median), "step time p99 [ms]": float(late)}
 
 
-def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> Finding:
+def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> NodeFinding:
     """Return rates, ages, gaps and what is still waited for."""
     values: dict[str, Any] = {}
     said: list[tuple[Level, str]] = []
@@ -78,7 +78,7 @@ def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> 
     values["late messages"] = follower.sampler.late
     values["duplicate messages"] = follower.sampler.duplicates
     message = "; ".join(sentence for _, sentence in said) or "all inputs arrive"
-    return Finding("inputs", worst(level for level, _ in said), message, values)
+    return NodeFinding("inputs", worst(level for level, _ in said), message, values)
 
 
 def waiting_sentence(follower: Follower) -> str:
@@ -90,7 +90,7 @@ def waiting_sentence(follower: Follower) -> str:
 
 def forecast_finding(
     follower: Follower, times: StepTimes, drift_warning: float, backlog: Backlog
-) -> Finding:
+) -> NodeFinding:
     """Return step times, the live error beside that of training, and what upset the belief."""
     values: dict[str, Any] = {"ticks": times.count, **times.values()}
     values["forecasts left out"] = backlog.left_out
@@ -105,7 +105,7 @@ def forecast_finding(
     if ratio is not None:
         values["squared error over training"] = ratio
         if ratio > drift_warning:
-            return Finding(
+            return NodeFinding(
                 "forecast",
                 "warn",
                 f"the squared error is {ratio:.1f} times that of training: the robot, its load or"
@@ -114,7 +114,7 @@ def forecast_finding(
                 values,
             )
     if backlog.newly_left_out:
-        return Finding(
+        return NodeFinding(
             "forecast",
             "warn",
             "messages arrive faster than forecasts are made, and some are left out: set"
@@ -122,10 +122,10 @@ def forecast_finding(
             values,
         )
     running = "following" if follower.state is not None else "not following: no segment under way"
-    return Finding("forecast", "ok", running, values)
+    return NodeFinding("forecast", "ok", running, values)
 
 
-def model_finding(served: ServedModel, changed: bool) -> Finding:
+def model_finding(served: ServedModel, changed: bool) -> NodeFinding:
     """Return which model is served."""
     model = served.model
     values = {
@@ -138,8 +138,8 @@ def model_finding(served: ServedModel, changed: bool) -> Finding:
     }
     if changed:
         message = "there is a newer model file; call ~/reload to serve it"
-        return Finding("model", "warn", message, values)
-    return Finding("model", "ok", f"serving {served.path.name}", values)
+        return NodeFinding("model", "warn", message, values)
+    return NodeFinding("model", "ok", f"serving {served.path.name}", values)
 
 
 def _errors(live: Any, reference: Any) -> Mapping[str, Any]:

@@ -24,7 +24,7 @@ from rffpsr_ros.nodes.learner.recovery import Recovery
 from rffpsr_ros.nodes.learner.training_run import TrainingRun, model_written
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.default_places import episodes_folder, new_model_path
-from rffpsr_ros.nodes.shared.diagnostics import Complaints, Finding, status
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, status
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
@@ -55,7 +55,7 @@ class LearnerNode(LifecycleNode):
         self._inputs: dict[str, TopicInput] = {}
         self._recovery: Recovery | None = None
         self._training: TrainingRun | None = None
-        self._outcome = Finding("learner", "ok", "not configured yet", {})
+        self._outcome = NodeFinding("learner", "ok", "not configured yet", {})
         self._told: tuple[Any, ...] = ()
         self._active = False
         self._receive_times = ReceiveTimes(node_time(self))
@@ -119,7 +119,7 @@ class LearnerNode(LifecycleNode):
         try:
             act()
         except InputError as problem:
-            self._outcome = Finding("learner", "error", str(problem), {})
+            self._outcome = NodeFinding("learner", "error", str(problem), {})
             self.get_logger().error(str(problem))
             return TransitionCallbackReturn.FAILURE
         except Exception:
@@ -139,7 +139,7 @@ class LearnerNode(LifecycleNode):
             store, configuration, self.get_logger().info, self._value("reset_on_time_jump")
         )
         self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
-        self._outcome = Finding("learner", "ok", "ready", {})
+        self._outcome = NodeFinding("learner", "ok", "ready", {})
         self.get_logger().info(
             f"listening to {', '.join(configuration.topics)}; {len(store.kept())} episodes in"
             f" {store.folder}"
@@ -224,7 +224,7 @@ class LearnerNode(LifecycleNode):
             )
 
     def _fail(self, sentence: str) -> None:
-        self._outcome = Finding("learner", "error", sentence, {})
+        self._outcome = NodeFinding("learner", "error", sentence, {})
         self._complaints.error("learner", sentence)
         self._tell()
 
@@ -258,7 +258,7 @@ class LearnerNode(LifecycleNode):
             raise InputError(f"there is no episode in {keeper.store.folder} to train on")
         target = new_model_path(self._value("model_path"), datetime.now())
         self._training = TrainingRun(self._configuration.to_mapping(), bags, target)
-        self._outcome = Finding("learner", "ok", "training", {"episodes": len(bags)})
+        self._outcome = NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
         self.get_logger().info(f"training on {len(bags)} episodes")
         self._tell()
         return f"training on {len(bags)} episodes; see ~/status"
@@ -268,7 +268,7 @@ class LearnerNode(LifecycleNode):
             raise InputError("no training is under way")
         self._training.cancel()
         self._training = None
-        self._outcome = Finding("learner", "ok", "training was cancelled", {})
+        self._outcome = NodeFinding("learner", "ok", "training was cancelled", {})
         self.get_logger().info("training was cancelled")
         self._tell()
         return "cancelled"

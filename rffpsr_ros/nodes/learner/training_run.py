@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import rffpsr_ros
-from rffpsr_ros.nodes.shared.diagnostics import Finding, Level
+from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding
 
 PATIENCE = 1.0
 """Seconds that a cancelled training has to end by itself."""
@@ -128,13 +128,13 @@ class TrainingRun:
         return f"training ended with code {code}" + (f": {lines[-1]}" if lines else "")
 
 
-def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> Finding:
+def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> NodeFinding:
     """Return what is to be said of a training that gave a model."""
     values = {"model": result["model"], "trained on": result["trained_on"]}
     values |= {f"error at horizon {h}": v**0.5 for h, v in enumerate(result["mse"], 1)}
     values |= _numbered(warnings)
     level: Level = "warn" if warnings else "ok"
-    return Finding("learner", level, f"model written: {result['model']}", values)
+    return NodeFinding("learner", level, f"model written: {result['model']}", values)
 
 
 def _numbered(sentences: Sequence[str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ _LEVELS: Mapping[Level, bytes] = {
 _ORDER: tuple[Level, ...] = ("ok", "warn", "stale", "error")
 
 
-class Finding(NamedTuple):
+class NodeFinding(NamedTuple):
     """What is to be said of one aspect of a node."""
 
     aspect: str
@@ -32,7 +32,7 @@ def worst(levels: Iterable[Level]) -> Level:
     return max(levels, key=_ORDER.index, default="ok")
 
 
-def status(node_name: str, finding: Finding) -> Any:
+def status(node_name: str, finding: NodeFinding) -> Any:
     """Return a diagnostic_msgs/msg/DiagnosticStatus."""
     return make(
         "diagnostic_msgs/msg/DiagnosticStatus",
@@ -47,7 +47,7 @@ def status(node_name: str, finding: Finding) -> Any:
     )
 
 
-def diagnostic_array(node_name: str, stamp: Any, findings: Iterable[Finding]) -> Any:
+def diagnostic_array(node_name: str, stamp: Any, findings: Iterable[NodeFinding]) -> Any:
     """Return a diagnostic_msgs/msg/DiagnosticArray."""
     return make(
         "diagnostic_msgs/msg/DiagnosticArray",
