@@ -246,6 +246,7 @@ def test_training_on_a_cluster_writes_the_same_model(
 def test_a_scheduler_that_does_not_answer_is_one_sentence(
     run: Any, workshop: Any, two_bags: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("distributed")
     monkeypatch.setattr("rffpsr_ros.cli.cluster_client.CONNECTION_SECONDS", 0.2)
     config = tmp_path / "robot.yaml"
     config.write_text(workshop.configuration)
