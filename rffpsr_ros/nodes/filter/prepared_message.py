@@ -33,13 +33,14 @@ class PreparedMessage:
 
     def __init__(self, make: Callable[[Array], Any], shape: tuple[int, ...]) -> None:
         marks = np.random.default_rng(0).random(shape)  # nothing else looks like these
-        self._bytes = bytearray(serialize_message(make(marks)))
-        self._at = self._bytes.index(marks.tobytes())
+        self._draft = bytes(serialize_message(make(marks)))
+        self._at = self._draft.index(marks.tobytes())
         self._end = self._at + marks.nbytes
 
     def filled(self, numbers: Array, stamp_ns: int | None = None) -> bytes:
         """Return the message with other numbers, and another stamp (ns) in its header if given."""
-        self._bytes[self._at : self._end] = numbers.tobytes()
+        data = bytearray(self._draft)
+        data[self._at : self._end] = numbers.tobytes()
         if stamp_ns is not None:
-            struct.pack_into("=iI", self._bytes, STAMP_AT, *divmod(stamp_ns, 1_000_000_000))
-        return bytes(self._bytes)
+            struct.pack_into("=iI", data, STAMP_AT, *divmod(stamp_ns, 1_000_000_000))
+        return bytes(data)

@@ -24,7 +24,7 @@ class ReceiveTimes:
         self._last = 0
 
     def next(self) -> int | None:
-        """Return the time of the message that has just arrived; None if there is no time yet."""
+        """Give the message that has just arrived its time; None if there is no time yet."""
         now = self._now()
         if now <= 0:
             return None
