@@ -106,7 +106,7 @@ class Follower:
     Attributes
     ----------
     model
-        The model as it is served, see `PredictiveModel.inference_model`.
+        The inference model, see `PredictiveModel.inference_model`.
     state
         The belief; None between segments.
     live_error

@@ -1,10 +1,9 @@
-"""Prediction bands: how far off the forecasts of a learner were on recordings it had not seen.
+"""Prediction bands: from forecast errors on recordings that the model was not trained on.
 
 Split conformal prediction (Vovk, Gammerman and Shafer 2005; Lei et al. 2018), with the absolute
-error as score, by horizon and observation. A band covers its share of what comes if what comes is
-exchangeable with the recordings it was made from: the same robot, load, surroundings and way of
-choosing actions. Ticks of one recording resemble each other, so few recordings make a band that
-is itself uncertain.
+error as score, by horizon and observation. A band covers its share of new data if these are
+exchangeable with the recordings it was made from: the same robot, load, surroundings and policy.
+Ticks of one recording resemble each other, so few recordings make a band that is itself uncertain.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.numerics.arrays import Array
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
-"""Shares of what comes for which widths are kept; those between are interpolated."""
+"""Coverages for which widths are kept; those between are interpolated."""
 
 
 class Bands(NamedTuple):
     """Half-widths of bands around forecasts."""
 
     coverages: Array
-    """Share of what comes that a band covers (L,), increasing."""
+    """Share of the observations that a band covers (L,), increasing."""
     widths: Array
-    """Half-widths (L, H, d_o) in the observations' units; NaN where nothing was judged."""
+    """Half-widths (L, H, d_o) in the observations' units; NaN where nothing was scored."""
 
     @property
     def horizon(self) -> int:

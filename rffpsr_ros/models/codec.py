@@ -44,7 +44,7 @@ _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 class CodecError(ValueError):
-    """A header and arrays are not those of the tree that is expected, or a tree cannot be told."""
+    """Header and arrays are not those of the tree that is expected, or a tree cannot be written."""
 
 
 class Encoded(NamedTuple):
@@ -78,7 +78,7 @@ def encode(hint: Any, tree: Any, check_kind: Callable[[str], None]) -> Encoded:
         If something in it is not what its type hint says.
     """
     writer = _Writer(check_kind)
-    return Encoded(writer.told(hint, tree, ""), writer.arrays)
+    return Encoded(writer.header(hint, tree, ""), writer.arrays)
 
 
 def decode(
@@ -87,7 +87,7 @@ def decode(
     arrays: Mapping[str, NDArray[Any]],
     class_of_kind: Callable[[str], type[Any]],
 ) -> Any:
-    """Return the tree that `encode` told.
+    """Return the tree that `encode` wrote.
 
     ``class_of_kind`` knows the class of each kind; only subclasses of what the hints say are made.
 
@@ -104,49 +104,49 @@ def decode(
 
 
 class _Writer:
-    """Tells trees, and collects their arrays."""
+    """Writes the headers of trees, and collects their arrays."""
 
     def __init__(self, check_kind: Callable[[str], None]) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._check_kind = check_kind
 
-    def told(self, hint: Any, value: Any, name: str) -> Any:
+    def header(self, hint: Any, value: Any, name: str) -> Any:
         """Return what the header says of a value."""
         origin = get_origin(hint) or hint
         if origin in (Union, types.UnionType):
-            return self._told_of_several(hint, value, name)
+            return self._header_of_several(hint, value, name)
         if origin is np.ndarray:
-            return self._told_of_array(value, name)
+            return self._header_of_array(value, name)
         if origin is Mapping:
             return _as_json(value)
         if origin is tuple:
             if not isinstance(value, tuple):
                 _mismatch(name, value, hint)
             inner = _hints_of_entries(hint, len(value), name)
-            told = enumerate(zip(inner, value, strict=True))
-            return [self.told(one, entry, _join(name, place)) for place, (one, entry) in told]
+            pairs = enumerate(zip(inner, value, strict=True))
+            return [self.header(one, entry, _join(name, place)) for place, (one, entry) in pairs]
         if hasattr(origin, "stored_fields"):
             if not isinstance(value, origin):
                 _mismatch(name, value, hint)
             self._check_kind(value.kind)
-            return {"kind": value.kind} | self._told_fields(value.stored_fields(), value, name)
+            return {"kind": value.kind} | self._header_of_fields(value.stored_fields(), value, name)
         if (fields := _fields_of(origin)) is not None:
             if type(value) is not origin:
                 _mismatch(name, value, hint)
-            return self._told_fields(fields, value, name)
-        return _told_scalar(hint, value, name)
+            return self._header_of_fields(fields, value, name)
+        return _header_of_scalar(hint, value, name)
 
-    def _told_of_several(self, hint: Any, value: Any, name: str) -> Any:
+    def _header_of_several(self, hint: Any, value: Any, name: str) -> Any:
         if value is None and type(None) in get_args(hint):
             return None
         alternatives = _alternatives(hint)
         if len(alternatives) == 1:
-            return self.told(alternatives[0], value, name)
+            return self.header(alternatives[0], value, name)
         if type(value) not in alternatives:
             _mismatch(name, value, hint)
-        return {type(value).__name__: self.told(type(value), value, name)}
+        return {type(value).__name__: self.header(type(value), value, name)}
 
-    def _told_of_array(self, value: Any, name: str) -> str:
+    def _header_of_array(self, value: Any, name: str) -> str:
         if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in NUMBERS:
             _mismatch(name, value, "an array of numbers")
         plain = np.asarray(value, order="C")
@@ -154,9 +154,9 @@ class _Writer:
         self.arrays[name] = plain
         return _description(plain)
 
-    def _told_fields(self, fields: Mapping[str, Any], value: Any, name: str) -> dict[str, Any]:
+    def _header_of_fields(self, fields: Mapping[str, Any], value: Any, name: str) -> dict[str, Any]:
         return {
-            field: self.told(hint, getattr(value, field), _join(name, field))
+            field: self.header(hint, getattr(value, field), _join(name, field))
             for field, hint in fields.items()
         }
 
@@ -169,61 +169,61 @@ class _Reader:
     ) -> None:
         self.arrays, self._class_of_kind = arrays, class_of_kind
 
-    def rebuilt(self, hint: Any, told: Any, name: str) -> Any:
+    def rebuilt(self, hint: Any, stored: Any, name: str) -> Any:
         """Return the value that the header tells."""
         origin = get_origin(hint) or hint
         if origin in (Union, types.UnionType):
-            return self._one_of_several(hint, told, name)
+            return self._one_of_several(hint, stored, name)
         if origin is np.ndarray:
-            return self._array(told, name)
+            return self._array(stored, name)
         if origin is Mapping:
-            return _expect(told, dict, name)
+            return _expect(stored, dict, name)
         if origin is tuple:
-            entries = _expect(told, list, name)
+            entries = _expect(stored, list, name)
             inner = _hints_of_entries(hint, len(entries), name)
             paired = enumerate(zip(inner, entries, strict=True))
             return tuple(self.rebuilt(one, e, _join(name, place)) for place, (one, e) in paired)
         if hasattr(origin, "stored_fields"):
-            return self._of_kind(origin, told, name)
+            return self._of_kind(origin, stored, name)
         if (fields := _fields_of(origin)) is not None:
-            return origin(**self._fields(fields, told, name))
-        return _scalar(hint, told, name)
+            return origin(**self._fields(fields, stored, name))
+        return _scalar(hint, stored, name)
 
-    def _one_of_several(self, hint: Any, told: Any, name: str) -> Any:
-        if told is None and type(None) in get_args(hint):
+    def _one_of_several(self, hint: Any, stored: Any, name: str) -> Any:
+        if stored is None and type(None) in get_args(hint):
             return None
         alternatives = _alternatives(hint)
         if len(alternatives) == 1:
-            return self.rebuilt(alternatives[0], told, name)
+            return self.rebuilt(alternatives[0], stored, name)
         known = {alternative.__name__: alternative for alternative in alternatives}
-        tag = next(iter(_expect(told, dict, name)), None)
-        if len(told) != 1 or tag not in known:
-            _mismatch(name, told, f"one of {', '.join(known)}")
-        return self.rebuilt(known[tag], told[tag], name)
+        tag = next(iter(_expect(stored, dict, name)), None)
+        if len(stored) != 1 or tag not in known:
+            _mismatch(name, stored, f"one of {', '.join(known)}")
+        return self.rebuilt(known[tag], stored[tag], name)
 
-    def _array(self, told: Any, name: str) -> NDArray[Any]:
+    def _array(self, stored: Any, name: str) -> NDArray[Any]:
         if name not in self.arrays:
             raise CodecError(f"array '{name}' is missing")
         array = self.arrays.pop(name)
-        if array.dtype.kind not in NUMBERS or told != _description(array):
-            raise CodecError(f"array '{name}' is {_description(array)}, not {told}")
+        if array.dtype.kind not in NUMBERS or stored != _description(array):
+            raise CodecError(f"array '{name}' is {_description(array)}, not {stored}")
         return array
 
-    def _of_kind(self, base: type[Any], told: Any, name: str) -> Any:
-        told = dict(_expect(told, dict, name))
-        kind = told.pop("kind", None)
+    def _of_kind(self, base: type[Any], stored: Any, name: str) -> Any:
+        stored = dict(_expect(stored, dict, name))
+        kind = stored.pop("kind", None)
         found = self._class_of_kind(str(kind))
         if not issubclass(found, base):
             _mismatch(name, kind, base)
-        return found(**self._fields(found.stored_fields(), told, name))
+        return found(**self._fields(found.stored_fields(), stored, name))
 
-    def _fields(self, fields: Mapping[str, Any], told: Any, name: str) -> dict[str, Any]:
-        if _expect(told, dict, name).keys() != fields.keys():
-            odd = min(told.keys() ^ fields.keys())
-            what = "is not part of it" if odd in told else "is missing"
+    def _fields(self, fields: Mapping[str, Any], stored: Any, name: str) -> dict[str, Any]:
+        if _expect(stored, dict, name).keys() != fields.keys():
+            odd = min(stored.keys() ^ fields.keys())
+            what = "is not part of it" if odd in stored else "is missing"
             raise CodecError(f"'{_join(name, odd)}' {what}")
         return {
-            field: self.rebuilt(hint, told[field], _join(name, field))
+            field: self.rebuilt(hint, stored[field], _join(name, field))
             for field, hint in fields.items()
         }
 
@@ -240,7 +240,7 @@ def _fields_of(cls: Any) -> Mapping[str, Any] | None:
 
 
 def _alternatives(hint: Any) -> list[Any]:
-    """Return what else but None a union allows: one type, or classes that are told by name."""
+    """Return what else but None a union allows: one type, or classes that are written by name."""
     others = [other for other in get_args(hint) if other is not type(None)]
     if len(others) > 1 and any(_fields_of(other) is None for other in others):
         raise TypeError(f"{hint} is no union of NamedTuples")
@@ -256,7 +256,7 @@ def _hints_of_entries(hint: Any, count: int, name: str) -> list[Any]:
     return list(inner)
 
 
-def _told_scalar(hint: Any, value: Any, name: str) -> Any:
+def _header_of_scalar(hint: Any, value: Any, name: str) -> Any:
     """Return a truth value, number or text in JSON types."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         value = value.item()
@@ -266,17 +266,17 @@ def _told_scalar(hint: Any, value: Any, name: str) -> Any:
     return value
 
 
-def _scalar(hint: Any, told: Any, name: str) -> Any:
+def _scalar(hint: Any, stored: Any, name: str) -> Any:
     """Return the truth value, number or text that the header tells."""
-    if get_origin(hint) is Literal and isinstance(told, str) and told in get_args(hint):
-        return told
-    if hint is float and isinstance(told, str) and told in _WORDS:
-        return _WORDS[told]
-    if hint is float and isinstance(told, int | float) and not isinstance(told, bool):
-        return float(told)
-    if hint in (bool, int, str) and type(told) is hint:
-        return told
-    _mismatch(name, told, hint)
+    if get_origin(hint) is Literal and isinstance(stored, str) and stored in get_args(hint):
+        return stored
+    if hint is float and isinstance(stored, str) and stored in _WORDS:
+        return _WORDS[stored]
+    if hint is float and isinstance(stored, int | float) and not isinstance(stored, bool):
+        return float(stored)
+    if hint in (bool, int, str) and type(stored) is hint:
+        return stored
+    _mismatch(name, stored, hint)
 
 
 def _as_json(value: Any) -> Any:
@@ -296,10 +296,10 @@ def _description(array: NDArray[Any]) -> str:
     return f"{array.dtype.name} {array.shape}"
 
 
-def _expect(told: Any, expected: type[Any], name: str) -> Any:
-    if not isinstance(told, expected):
-        _mismatch(name, told, expected)
-    return told
+def _expect(stored: Any, expected: type[Any], name: str) -> Any:
+    if not isinstance(stored, expected):
+        _mismatch(name, stored, expected)
+    return stored
 
 
 def _join(name: str, part: object) -> str:

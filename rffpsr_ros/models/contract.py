@@ -56,7 +56,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What is worth knowing later of how a model came about; JSON types only.
+    """How a model was trained, to be read later; JSON types only.
 
     ``options`` are the options given and those the data decided, ``metrics`` hold errors by
     horizon (lists over horizons 1, 2, ...), ``notes`` the decisions in words.
@@ -82,7 +82,7 @@ class PredictiveModel(ABC, Generic[StateT]):
     signature
         What the model must be fed.
     record
-        How it came about.
+        How it was trained.
     parts
         All that was fitted: a `parts_class`. Its arrays are kept in C order and read-only.
     bands
@@ -241,7 +241,7 @@ class Learner(Protocol):
     ) -> PredictiveModel[Any]:
         """Return the model learned from ``train``; ``validation`` only helps to choose.
 
-        Trajectories may lie on disk. ``progress`` is told at least once how far learning is. With
+        Trajectories may lie on disk. ``progress`` is called at least once. With
         the ``client`` of a Dask cluster, who can make use of one hands over what grows with the
         data.
         """

@@ -1,4 +1,4 @@
-"""A model's forecasts along a recording: from every tick, given the actions that then came."""
+"""A model's forecasts along a recording: from every tick, given the actions that followed."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def targets_by_origin(trajectory: Trajectory, horizon: int, start: int) -> Array
 def errors_by_origin(
     model: PredictiveModel[Any], trajectory: Trajectory, horizon: int, start: int = 0
 ) -> Array:
-    """Return what came minus what was forecast from each origin, (origins, horizon, d_o).
+    """Return observations minus forecasts from each origin, (origins, horizon, d_o).
 
     Forecasts that run away are as wrong as they are: beyond all numbers, they are infinite or NaN.
     """
-    came = targets_by_origin(trajectory, horizon, start)
+    targets = targets_by_origin(trajectory, horizon, start)
     with np.errstate(over="ignore", invalid="ignore"):
         made = [forecast for _, forecast in forecasts(model, trajectory, horizon, start)]
-        return came - np.concatenate(made) if made else came
+        return targets - np.concatenate(made) if made else targets

@@ -115,10 +115,10 @@ def blend_long_horizons(
 
     patience = settings.simulation_patience
     try:
-        tried = [_best_ridge(path, simulation_errors, deviation, patience) for path in paths]
+        trials = [_best_ridge(path, simulation_errors, deviation, patience) for path in paths]
     except InputError:
         return None
-    best = min(tried, key=lambda one: one.score)
+    best = min(trials, key=lambda one: one.score)
     errors = [*map(errors_of, forecasts), best.errors]
     weights = ensemble_weights(errors, deviation, settings)
     members = best.candidate.members(prepared, _wanted(weights[..., -1], settings))
@@ -128,14 +128,14 @@ def blend_long_horizons(
 
 
 def _wanted(weights: Array, settings: RecipeSettings) -> int:
-    """Return how many output-error models are worth their while, with such weights (1, d_o)."""
+    """Return how many output-error models are worth keeping, with such weights (1, d_o)."""
     if not weights.any():
         return 0
     return settings.simulation_models if weights.mean() >= settings.large_weight else 1
 
 
 class SimulationTrial(NamedTuple):
-    """What came of output-error models of one ridge."""
+    """The result of output-error models of one ridge."""
 
     score: float
     candidate: OutputErrorCandidate

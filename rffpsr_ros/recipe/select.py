@@ -22,12 +22,12 @@ class Learns(Protocol):
         ...
 
     def trial(self, options: RFFPSROptions) -> Trial:
-        """Return what comes of the options."""
+        """Return the result of the options."""
         ...
 
 
 class Selection(NamedTuple):
-    """The configuration that was selected, and how it came about."""
+    """The configuration that was selected, and the scores of all."""
 
     options: RFFPSROptions
     models: Sequence[RFFPSRModel]

@@ -19,7 +19,7 @@ from rffpsr_ros.recipe.settings import RecipeSettings
 
 
 class Trial(NamedTuple):
-    """What came of one configuration on one fold."""
+    """The result of one configuration on one fold."""
 
     score: float
     """On the part held out; NaN where nothing was refined by it."""
@@ -59,7 +59,7 @@ class FoldLearner:
         return self._initialised(self._own(options))[1].starts.score
 
     def trial(self, options: RFFPSROptions) -> Trial:
-        """Return what comes of ``options``; given up if far behind what came of others."""
+        """Return the result of ``options``; given up if far behind that of others."""
         options = self._own(options)
         fitted, initialisation = self._initialised(options)
         usual = self._settings.fit
@@ -85,7 +85,7 @@ class FoldLearner:
         return replace(options, seed=options.seed + self._number)
 
     def _initialised(self, options: RFFPSROptions) -> tuple[TwoStageFit, Initialisation]:
-        """Return what comes before refinement, from the first time on as it was then."""
+        """Return what comes before refinement, computed once."""
         settings, progress = self._settings.fit, self._progress
         with one_blas_thread():
             if self._two_stage_fit is None:
@@ -105,13 +105,13 @@ def fold_learners(
 ) -> list[FoldLearner]:
     """Return a learner for each fold; progress tells which of them is at work."""
 
-    def told(number: int) -> Progress:
+    def reports_of(number: int) -> Progress:
         def of_fold(stage: str, fraction: float, error: float | None = None) -> None:
             progress(f"model {number + 1} of {len(folds)}, {stage}", fraction, error)
 
         return of_fold
 
     return [
-        FoldLearner(fold, number, settings, told(number), workers)
+        FoldLearner(fold, number, settings, reports_of(number), workers)
         for number, fold in enumerate(folds)
     ]

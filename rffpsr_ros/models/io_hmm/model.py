@@ -28,7 +28,7 @@ class IOHMMParts(NamedTuple):
     choices: Codebook
     """The A rows (d_a,) that actions can be."""
     past: int
-    """Ticks of history that training looked at."""
+    """Ticks of history that training used."""
 
 
 class IOHMMModel(PredictiveModel[IOHMMState]):
@@ -46,7 +46,7 @@ class IOHMMModel(PredictiveModel[IOHMMState]):
 
     @property
     def history_length(self) -> int:
-        """Ticks of history that training looked at."""
+        """Ticks of history that training used."""
         return self.parts.past
 
     def initial_state(self) -> IOHMMState:

@@ -1,4 +1,4 @@
-"""How much memory learning takes, told before it begins.
+"""How much memory learning takes, predicted before it begins.
 
 Sums of what the stages hold at once; the amount of data enters only up to the size of a subsample.
 """
