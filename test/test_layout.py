@@ -1,6 +1,7 @@
 """The way of the data is the way of the imports: from the ground up, never down again."""
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -170,6 +171,25 @@ def test_every_folder_of_modules_is_a_package() -> None:
 
 def test_every_room_stands_on_a_floor() -> None:
     assert {name for name in PACKAGES if name.count(".") <= 1} <= FLOORS.keys()
+
+
+def test_the_page_of_the_architecture_has_these_floors() -> None:
+    page = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", page, flags=re.MULTILINE)
+    written = {
+        f"rffpsr_ros.{place.removesuffix('.py').strip('/').replace('/', '.')}": int(number)
+        for number, places in rows
+        for place in re.findall(r"`(.*?)`", places)
+    }
+    kinds = {name for name in FLOORS if name.startswith("rffpsr_ros.models.")}
+    kept = {name: level for name, level in FLOORS.items() if name not in kinds | {"rffpsr_ros"}}
+    assert written == kept | {"rffpsr_ros.models.<kind>": floor(min(kinds))}
+
+
+def test_every_folder_of_tests_mirrors_one_of_modules() -> None:
+    mirrored = {path.parent for path in (CHECKOUT / "test").rglob("test_*.py")}
+    rooms = {PACKAGE / folder.relative_to(CHECKOUT / "test") for folder in mirrored}
+    assert [str(room) for room in rooms - {PACKAGE / "benchmarks"} if not room.is_dir()] == []
 
 
 def test_no_folder_is_flat_and_long() -> None:
