@@ -1,6 +1,6 @@
 """Every kind of model keeps the contract of `PredictiveModel`, whatever it was learned from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,15 +11,30 @@ import pytest
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
-from rffpsr_ros.models.contract import Learner, PredictiveModel, stack_states
+from rffpsr_ros.models.compressed.learner import Compressed
+from rffpsr_ros.models.contract import (
+    Learner,
+    PredictiveModel,
+    Signature,
+    TrainingRecord,
+    stack_states,
+)
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.output_error.learner import OutputError
+from rffpsr_ros.models.registry import Kind, kinds, model_class, model_kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAN = float("nan")
@@ -31,6 +46,20 @@ def continuous(generator: np.random.Generator, *shape: int) -> Array:
 
 def discrete(generator: np.random.Generator, *shape: int) -> Array:
     return generator.integers(2, size=shape).astype(float)
+
+
+class Blended(InMemoryLearner[EnsembleModel]):
+    """Learner of an ensemble of two, one of which is fallen back on."""
+
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
+    ) -> EnsembleModel:
+        linear = LinearARX(past=3, future=4, ridge=1e-4).fit(train, validation)
+        still = LastObservation().fit(train)
+        weights = np.array([[[0.3, 0.7]] * 2, [[0.6, 0.4]] * 2])
+        limits = OutputLimits(np.full(2, -2.0), np.full(2, 2.0), 0)
+        parts = EnsembleParts((linear, still), weights, limits)
+        return EnsembleModel(linear.signature, TrainingRecord(), parts)
 
 
 @dataclass(frozen=True)
@@ -53,16 +82,166 @@ class Case:
         return self.learner.fit(self.trajectories())
 
 
+SMALL: dict[str, Any] = {"past": 3, "future": 2, "features": 10, "rank": 4, "iterations": 3}
 CASES = {
     "last_observation": Case(LastObservation()),
     "mean": Case(Mean()),
     "linear_arx": Case(LinearARX(past=3, future=4, ridge=1e-4)),
     "rff_arx": Case(RFFARX(past=3, future=4, features=30, ridge=1e-2)),
     "kalman": Case(Kalman(past=3, future=4)),
+    "n4sid": Case(N4SID(past=3, future=4, order=2)),
+    "output_error": Case(OutputError(past=2, features=10)),
+    "rff_psr": Case(RFFPSR(**SMALL, arx_past=3, narx_features=5, folds=1), rounding=1e-9),
     "hse_psr": Case(HSEPSR(past=3, future=2, rank=4), rounding=1e-7),
     "io_hmm": Case(IOHMM(past=2), discrete),
+    "ensemble": Case(Blended()),
+    "compressed": Case(Compressed(LinearARX(past=3, future=4, ridge=1e-4), 1)),
 }
 every_kind = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def leaves(state: Any) -> list[Any]:
+    """Return the arrays of a state, or of what else is made of tuples."""
+    if isinstance(state, tuple):
+        return [leaf for part in state for leaf in leaves(part)]
+    return [state]
+
+
+def contents(value: Any) -> Iterator[Any]:
+    """Yield all that a model holds, bits and not objects; of a compiled step not its scratch."""
+    if isinstance(value, np.ndarray):
+        yield value.dtype, value.shape, value.tobytes()
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            yield name
+            yield from contents(entry)
+    elif isinstance(value, tuple | list):
+        for entry in value:
+            yield from contents(entry)
+    elif type(value).__name__ == "CompiledStep":
+        yield without_scratch(value).tobytes()
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        yield from contents(vars(value))
+    else:
+        yield repr(value)
+
+
+def without_scratch(step: Any) -> Array:
+    from rffpsr_ros.psr.runtime.compiled_kernels import unpacked
+
+    packed: Array = step._packed.copy()
+    parts = unpacked.py_func(packed)  # type: ignore[attr-defined]
+    parts.command[:] = parts.commanded[:] = 0
+    return packed
+
+
+def test_every_kind_has_a_case() -> None:
+    assert CASES.keys() == kinds().keys()
+
+
+@pytest.mark.parametrize("kind", kinds().values(), ids=kinds().keys())
+def test_a_kind_is_what_its_package_declares(kind: Kind) -> None:
+    case = CASES[kind.name]
+    if kind.model is not None:
+        assert model_class(kind.name).kind == kind.name
+        assert type(case.model()) is model_class(kind.name)
+    assert case.model().kind in model_kinds()
+    assert kind.discrete == (case.draw is discrete)
+    assert kind.uses_actions == forecasts_depend_on_actions(case)
+
+
+def forecasts_depend_on_actions(case: Case) -> bool:
+    model, plan = case.model(), case.draw(np.random.default_rng(2), 5, 1)
+    state = model.initial_state()
+    return not np.array_equal(model.predict(state, plan), model.predict(state, 1 - plan))
+
+
+@every_kind
+def test_no_attribute_of_a_model_can_be_set(case: Case) -> None:
+    for model in (case.model(), case.model().inference_model(), case.model().replaced(bands=None)):
+        for name in (*vars(model), "parts", "anything"):
+            with pytest.raises(AttributeError, match=rf"'{name}' of a finished \w+Model"):
+                setattr(model, name, None)
+            with pytest.raises(AttributeError, match="cannot be changed"):
+                delattr(model, name)
+
+
+@every_kind
+def test_nothing_that_is_asked_of_a_model_changes_it(case: Case, tmp_path: Path) -> None:
+    generator = np.random.default_rng(4)
+    for model in (case.model(), case.model().inference_model()):
+        before = list(contents(model))
+        assert len(before) > 10
+        state = model.state_from_history(*(case.draw(generator, 9, size) for size in (2, 1)))
+        for length in (1, 7, 3):
+            plan = case.draw(generator, length, 1)
+            model.predict(state, plan)
+            model.predict(state, np.stack([plan, plan]))
+            state = model.update(state, plan[0], np.array([NAN, 1.0]))
+        model.inference_model().update(state, plan[0], np.ones(2))
+        model.save(tmp_path / "m")
+        model.replaced(bands=conformal_bands(np.ones((9, 2, 2))), record=TrainingRecord({"a": 1}))
+        assert list(contents(model)) == before
+
+
+@every_kind
+def test_what_a_model_was_made_of_cannot_be_changed_through_it(case: Case) -> None:
+    arrays = [leaf for leaf in leaves(case.model().parts) if isinstance(leaf, np.ndarray)]
+    assert arrays
+    for array in arrays:
+        assert array.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+@every_kind
+def test_a_replaced_model_differs_in_what_was_named_only(case: Case) -> None:
+    model = case.model()
+    signature = Signature(("a", "b"), ("c",), 2.0)
+    bands = conformal_bands(np.ones((9, 2, 2)))
+    other = model.replaced(signature=signature, bands=bands)
+    assert (other.signature, other.record) == (signature, model.record)
+    assert other.bands is bands
+    assert other.parts is model.parts
+    assert other.replaced(bands=None).bands is None
+    plan = case.draw(np.random.default_rng(2), 5, 1)
+    state = model.initial_state()
+    np.testing.assert_array_equal(other.predict(state, plan), model.predict(state, plan))
+
+
+@every_kind
+def test_learning_tells_how_far_it_is(case: Case) -> None:
+    told: list[tuple[str, float]] = []
+
+    def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        told.append((stage, fraction))
+
+    case.learner.fit(case.trajectories(), progress=progress, client=None)
+    assert told
+    assert all(stage and 0 <= fraction <= 1 for stage, fraction in told)
+
+
+class OnDisk(Trajectory):
+    """A trajectory that has no arrays until it is loaded."""
+
+    def __init__(self, inner: Trajectory) -> None:
+        vars(self).update(_inner=inner)
+
+    def loaded(self) -> Trajectory:
+        inner: Trajectory = vars(self)["_inner"]
+        return inner
+
+
+@pytest.mark.parametrize("kind", sorted(CASES.keys() - {"rff_psr", "hse_psr"}))
+def test_recordings_on_disk_are_loaded_by_who_holds_them_in_memory(kind: str) -> None:
+    case = CASES[kind]
+    stored = [OnDisk(trajectory) for trajectory in case.trajectories()]
+    plan = case.draw(np.random.default_rng(2), 5, 1)
+    loaded, there_before = case.learner.fit(stored), case.model()
+    np.testing.assert_array_equal(
+        loaded.predict(loaded.initial_state(), plan),
+        there_before.predict(there_before.initial_state(), plan),
+    )
 
 
 @every_kind
@@ -121,10 +300,10 @@ def test_inputs_and_states_are_never_written_to(case: Case) -> None:
     for array in frozen:
         array.setflags(write=False)
     state: Any = model.initial_state()
-    before = [array.copy() for array in state]
+    before = [array.copy() for array in leaves(state)]
     model.predict(state, frozen[0])
     model.update(state, frozen[1], frozen[2])
-    for array, copy in zip(state, before, strict=True):
+    for array, copy in zip(leaves(state), before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
 
@@ -133,6 +312,7 @@ def test_a_saved_model_forecasts_the_same(case: Case, tmp_path: Path) -> None:
     model = case.model()
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
+    assert type(loaded) is type(model)
     run = case.trajectories()[1]
     plan = run.actions[:7]
     np.testing.assert_array_equal(

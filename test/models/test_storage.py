@@ -21,6 +21,7 @@ from rffpsr_ros.models.baselines.last_observation import (
     LastObservationParts,
 )
 from rffpsr_ros.models.contract import Signature, TrainingRecord
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.storage import read_model_file, write_atomically
 from rffpsr_ros.numerics.arrays import Array
@@ -208,6 +209,39 @@ def test_a_header_that_does_not_fit_the_kind_is_said(saved: Path) -> None:
     rewrite(saved, kind="mean")
     with pytest.raises(InputError, match="does not hold a model of kind 'mean'"):
         load_model(saved)
+
+
+def test_parts_that_do_not_fit_together_are_said(saved: Path) -> None:
+    header, arrays = read_model_file(saved)
+    arrays["parts.intercept"] = arrays["parts.intercept"][0, 0, :1]
+    header["parts"]["intercept"] = "float64 (1,)"
+    header["checksum"] = storage._checksum(header, arrays)
+    with saved.open("wb") as file:
+        storage._write_zip(file, header, arrays)
+    with pytest.raises(InputError, match=r"not hold a model of kind 'linear_arx' .*; train it"):
+        load_model(saved)
+
+
+def test_a_member_of_a_kind_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    class Private(LinearARXModel):
+        kind = "private"
+
+    model = a_model()
+    member = Private(model.signature, model.record, model.parts)
+    parts = EnsembleParts((model, member), np.full((1, 2, 2), 0.5))
+    with pytest.raises(InputError, match="kind 'private' cannot be saved"):
+        EnsembleModel(model.signature, model.record, parts).save(tmp_path / "m")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_members_are_loaded_with_their_own_record(tmp_path: Path) -> None:
+    model = a_model()
+    member = model.replaced(record=TrainingRecord({"past": 1}))
+    parts = EnsembleParts((model, member), np.full((1, 2, 2), 0.5))
+    EnsembleModel(model.signature, TrainingRecord(), parts).save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    for before, after in zip((model, member), loaded.parts.members, strict=True):
+        assert_same(before, after)
 
 
 def test_a_kind_that_could_not_be_loaded_is_not_saved(

@@ -25,7 +25,7 @@ from rffpsr_ros.models.output_error.gauss_newton import descend
 from rffpsr_ros.models.output_error.model import OutputErrorModel, OutputErrorParts
 from rffpsr_ros.models.output_error.recurrence import Free, Recurrence
 from rffpsr_ros.models.output_error.simulation_error import free_stretches, simulation_error
-from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.models.training_set import shared_signature, training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.progress import Progress
@@ -109,6 +109,7 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
     def _fit(
         self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> OutputErrorModel:
+        shared_signature(train, validation)
         ridges = [*(ridge for ridge in RIDGES if ridge > self.ridge), self.ridge]
         models = []
         for model in self.path(train, ridges):

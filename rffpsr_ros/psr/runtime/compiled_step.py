@@ -37,6 +37,14 @@ class CompiledStep:
     ------
     OSError
         If there is no room to keep what was compiled.
+
+    Notes
+    -----
+    The packed array ends its matrices with a scratch buffer: the action looked at last, and what
+    its features make of the state's tensors (`Predictor.command` and `commanded`). Commands are
+    often held, and this is most of what a tick and a forecast compute. It is a function of the
+    action alone and computed anew for any other action, so it changes no result, whichever states
+    are asked about in between; all else stays as it was packed.
     """
 
     def __init__(

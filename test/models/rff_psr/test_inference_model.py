@@ -206,6 +206,36 @@ def test_a_command_looked_at_before_gives_the_same_bits_as_one_that_was_not(
         np.testing.assert_array_equal(one, two)
 
 
+def test_states_followed_in_turns_give_the_bits_of_each_alone(
+    model: RFFPSRModel, run: Trajectory
+) -> None:
+    """What compiled code remembers of one state's command must not show in another's belief."""
+    inference = model.inference_model()
+    ticks = list(zip(run.actions[:30], run.observations[:30], strict=True))
+    orders = ticks, ticks[::-1], [(run.actions[3], observation) for _, observation in ticks]
+
+    def step(state: RFFPSRState, tick: tuple[Array, Array]) -> tuple[RFFPSRState, Array]:
+        after = inference.update(state, *tick)
+        return after, inference.predict(after, np.stack([tick[0]] * HORIZON))
+
+    alone = []
+    for order in orders:
+        state, made = inference.initial_state(), []
+        for tick in order:
+            state, forecast = step(state, tick)
+            made.append(forecast)
+        alone.append((state.belief, np.stack(made)))
+    states = [inference.initial_state() for _ in orders]
+    in_turns: list[list[Array]] = [[] for _ in orders]
+    for t in range(len(ticks)):
+        for number, order in enumerate(orders):
+            states[number], forecast = step(states[number], order[t])
+            in_turns[number].append(forecast)
+    for (belief, forecasts), state, made in zip(alone, states, in_turns, strict=True):
+        np.testing.assert_array_equal(state.belief, belief)
+        np.testing.assert_array_equal(np.stack(made), forecasts)
+
+
 def test_without_numba_a_model_is_served_by_numpy(
     model: RFFPSRModel, run: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
