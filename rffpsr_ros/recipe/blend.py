@@ -178,7 +178,7 @@ def ensemble_weights(
     def tried(kept: Sequence[int]) -> tuple[float, Array]:
         weights = np.zeros(products.shape[:-1])
         weights[..., kept] = blend_weights(products[..., kept, :][..., kept], settings)
-        weights = _without_idlers(weights, settings.least_weight)
+        weights = _without_small(weights, settings.least_weight)
         return score(_weighted(together, weights), deviation), weights
 
     everyone = list(range(products.shape[-1]))
@@ -253,7 +253,7 @@ def _simplex_minimum(product: Array, shrinkage: float) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def _without_idlers(weights: Array, least: float) -> Array:
+def _without_small(weights: Array, least: float) -> Array:
     """Return the weights (H, d_o, C) without candidates that hardly have any."""
     kept = np.where(weights.max(axis=(0, 1)) >= least, weights, 0.0)
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))

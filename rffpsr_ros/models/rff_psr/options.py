@@ -73,7 +73,8 @@ class RFFPSROptions:
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are tried too; 0: not.
     margin
-        How far beyond the range seen in training features are trusted, as a fraction of it.
+        Features see their inputs limited to the range of the training recordings, widened by this
+        fraction of it.
     folds
         Models learned, each with another part of the recordings held out; their mean forecasts,
         blended with baselines by errors on held-out parts. 1: a single model, which validation

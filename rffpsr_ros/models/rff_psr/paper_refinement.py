@@ -36,7 +36,7 @@ def refine_as_in_the_paper(
 ) -> tuple[Dynamics, dict[str, Any]]:
     """Return dynamics refined on the window error."""
     maps = contraction(stages.features, stages.system.state_projection)
-    start = _bare_weights(contract(stages.features, stages.system), prepared)
+    start = _dynamics_alone(contract(stages.features, stages.system), prepared)
 
     def recordings(part: PreparedRecordings) -> WindowRecordings:
         segments = _whole_runs(part.filled, part.seen, structure)
@@ -64,7 +64,7 @@ def regressed_head(
     parameters: TrainableParameters,
     options: RFFPSROptions,
 ) -> Array:
-    """Return the head regressed on the states of the weights."""
+    """Return the head regressed on the states that the parameters lead through."""
     segments = _whole_runs(prepared.train.filled, prepared.train.seen, structure)
     targets = window_targets(segments, structure, stages.features.future_action, options.future)
     return fit_head(parameters, structure, segments, targets, options.ridge)
@@ -76,8 +76,8 @@ def _whole_runs(runs: Sequence[Run], seen: Sequence[Array], structure: FixedStru
     return cut_segments(runs, seen, structure, longest, 0)
 
 
-def _bare_weights(dynamics: Dynamics, prepared: Prepared) -> TrainableParameters:
-    """Return weights of which only the dynamics matter."""
+def _dynamics_alone(dynamics: Dynamics, prepared: Prepared) -> TrainableParameters:
+    """Return parameters of which only the dynamics matter."""
     columns = len(prepared.observation_scaling.mean)
     nothing = np.zeros((0, columns))
     return TrainableParameters(
