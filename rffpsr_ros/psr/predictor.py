@@ -148,11 +148,13 @@ def add_prediction_gradient(
 ) -> Array:
     """Add the gradient at the weights to ``total``; return that at u = q x phi^a (N, p r_a).
 
-    ``at_predicted`` (N, d_o) is that at the prediction. What it makes of the gradient at the window
-    of observations is added to ``at_window`` (N, past, d_o).
+    ``at_predicted`` (N, d_o) is that at the prediction, set to 0 where that is held within bounds.
+    What it makes of the gradient at the window of observations is added to ``at_window``
+    (N, past, d_o).
     """
     if structure.bounds is not None:
-        at_predicted = at_predicted * structure.bounds.strictly_inside(prediction.value)
+        # In place: a copy lies otherwise in memory, and products with it round otherwise.
+        at_predicted *= structure.bounds.strictly_inside(prediction.value)
     total.prediction[...] += joined.T @ at_predicted
     for name, term in structure.terms().items():
         features, raw = prediction.features[name]
