@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,29 +31,21 @@ def calibrate(
     beyond: LongHorizons | None,
 ) -> EnsembleModel:
     """Return the ensemble of all candidates that have a weight or are fallen back on."""
-    members = _all_members(candidates, blend, beyond)
+    parts = _ensemble_parts(candidates, blend, beyond)
     metrics = _metrics(prepared, selection, candidates, blend, beyond)
     notes = prepared.notes + _notes(selection, candidates, blend, beyond, metrics)
     bounds = learned_bounds([trajectory.observations for trajectory in prepared.recordings])
     return EnsembleModel(
         Signature.of(prepared.recordings[0]),
         TrainingRecord(asdict(selection.options), metrics, notes),
-        EnsembleParts(tuple(members.models), members.weights, members.limits, bounds),
+        parts._replace(bounds=bounds),
         conformal_bands(np.concatenate(blend.blended)),
     )
 
 
-class Members(NamedTuple):
-    """Those who forecast in an ensemble."""
-
-    models: list[PredictiveModel[Any]]
-    weights: Array  # (H, d_o, members)
-    limits: OutputLimits | None  # the fallback's place is that among members
-
-
-def _all_members(
+def _ensemble_parts(
     candidates: Sequence[Candidate], blend: Blend, beyond: LongHorizons | None
-) -> Members:
+) -> EnsembleParts:
     """Return the members for all horizons; those beyond have the last row of weights."""
     if beyond is None:
         return members_taking_part(candidates, blend.weights, blend.limits)
@@ -65,10 +57,11 @@ def _all_members(
 
 def members_taking_part(
     candidates: Sequence[Candidate], weights: Array, limits: OutputLimits | None
-) -> Members:
+) -> EnsembleParts:
     """Return the models of all who have a weight (H, d_o, C) or are fallen back on.
 
-    Models of one candidate share its weight.
+    Models of one candidate share its weight. The fallback's place, among candidates when given, is
+    then that among members.
     """
     models: list[PredictiveModel[Any]] = []
     shared: list[Array] = []
@@ -81,7 +74,7 @@ def members_taking_part(
         if weight.any() or falls_back:
             models += candidate.members
             shared += [weight / len(candidate.members)] * len(candidate.members)
-    return Members(models, np.stack(shared, -1), limited)
+    return EnsembleParts(tuple(models), np.stack(shared, -1), limited)
 
 
 def _metrics(

@@ -120,12 +120,13 @@ def test_members_are_those_with_a_weight_and_the_one_that_is_fallen_back_on() ->
     limits = OutputLimits(np.array([-1.0]), np.array([1.0]), 1)
     for of_linear in (0.0, 0.25):
         given = np.array([[[0.5, of_linear, 0.0, 0.5 - of_linear, 0.0]]])
-        members, weights, limited = members_taking_part(candidates, given, limits)
-        assert members == [*own, linear, still]
-        assert limited is not None
-        assert members[limited.fallback] is linear
+        parts = members_taking_part(candidates, given, limits)
+        assert parts.members == (*own, linear, still)
+        assert parts.limits is not None
+        assert parts.members[parts.limits.fallback] is linear
         sixth = 0.5 / 3
-        np.testing.assert_allclose(weights[0, 0], [sixth, sixth, sixth, of_linear, 0.5 - of_linear])
+        expected = [sixth, sixth, sixth, of_linear, 0.5 - of_linear]
+        np.testing.assert_allclose(parts.weights[0, 0], expected)
 
 
 def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) -> None:
