@@ -139,7 +139,7 @@ CASES: Mapping[str, Case] = {
     "12 + 6": Case("six joints, angles and velocities", Joints(6, velocities=True), ticks=300),
     "gaps": Case("three joints, a fifth of all values missing", Joints(3), change=_gaps),
     "spikes": Case(
-        "two joints, 1 % of the values learned from are wild", Joints(2), change=_spikes,
+        "two joints, 1 % of the training values are outliers", Joints(2), change=_spikes,
         spares_tests=True,
     ),
     "integers": Case("one joint, counted in quarter radians", noise=0.0, change=_integers),
@@ -149,7 +149,7 @@ CASES: Mapping[str, Case] = {
     ),
     "noisy": Case("one joint under twice as much noise", noise=2.0),
     "odometry": Case(
-        "a cart's position, judged five times as long as it was learned", Cart(), noise=0.005,
+        "a cart's position, tested on runs five times as long", Cart(), noise=0.005,
         hold=0.5, test_ticks=1000,
     ),
     "200 columns": Case(

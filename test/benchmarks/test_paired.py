@@ -26,8 +26,8 @@ def test_errors_are_those_of_the_tables() -> None:
     method = METHODS["last observation"]
     errors = squared_errors(method, TASKS["fresh"], 0, material)
     model = method.make(0).fit(material.train)
-    told = horizon_errors(model, material.tests["test"], 10, 20)
-    np.testing.assert_allclose(errors.mean(), told.mse_by_observation.sum(axis=1).mean())
+    found = horizon_errors(model, material.tests["test"], 10, 20)
+    np.testing.assert_allclose(errors.mean(), found.mse_by_observation.sum(axis=1).mean())
 
 
 def test_an_unknown_method_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

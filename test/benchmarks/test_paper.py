@@ -18,9 +18,9 @@ def test_the_experiments_and_the_page_in_their_small_form(
 ) -> None:
     for experiment in (synthetic.main, swimmer.main, table1.main):
         assert experiment(["--quick", "--folder", str(tmp_path)]) == 0
-    told = capsys.readouterr().out
-    assert "| RFF-PSR, conditional + refinement, D = 20 |" in told
-    assert "80 % blind" in told
+    printed = capsys.readouterr().out
+    assert "| RFF-PSR, conditional + refinement, D = 20 |" in printed
+    assert "80 % blind" in printed
     tables = json.loads((tmp_path / "table1.json").read_text())["tables"]
     assert set(tables) == set(table1.EXPERIMENTS)
     for name, known, unknown in tables["actions"]["rows"][:-1]:
@@ -43,7 +43,7 @@ def test_only_the_methods_asked_for_are_measured(
     assert "did you mean 'linear ARX'" in capsys.readouterr().err
 
 
-def test_observations_are_told_as_the_records_have_them() -> None:
+def test_observations_are_printed_as_the_records_have_them() -> None:
     def record(name: str, error: float) -> Record:
         return Record(name, "synth", {}, False, "", "", (Run(0, "k", {"test": [error] * 10}),))
 
@@ -55,14 +55,14 @@ def test_observations_are_told_as_the_records_have_them() -> None:
         record("HSE-PSR", 0.05),
         record(LIKE_GRAM, 0.04),
     ]
-    told = list(observations({"synth": records}))
-    assert len(told) == 5
-    assert "Partly reproduced: it holds in 1 of 2 comparisons." in told[0]
-    assert "D = 20, unrefined: 0.200 **not below** 0.100" in told[0]
-    assert "Partly reproduced: it holds in 1 of 2" in told[1]
-    assert told[2].endswith("Not measured here.")
-    assert "D = 20: 0.200 **not below** 0.0500" in told[3]
-    assert "settings of our HSE-PSR: 0.0400 against 0.0500" in told[3]
+    printed = list(observations({"synth": records}))
+    assert len(printed) == 5
+    assert "Partly reproduced: it holds in 1 of 2 comparisons." in printed[0]
+    assert "D = 20, unrefined: 0.200 **not below** 0.100" in printed[0]
+    assert "Partly reproduced: it holds in 1 of 2" in printed[1]
+    assert printed[2].endswith("Not measured here.")
+    assert "D = 20: 0.200 **not below** 0.0500" in printed[3]
+    assert "settings of our HSE-PSR: 0.0400 against 0.0500" in printed[3]
 
 
 @pytest.mark.usefixtures("shared")

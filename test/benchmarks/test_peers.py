@@ -164,10 +164,10 @@ def test_a_model_is_rebuilt_from_its_header_and_arrays(model: PredictiveModel[An
 
 def test_windows_pair_the_past_with_what_came() -> None:
     (run,) = standardise([RUN], *Scalings.of(DATA.train))
-    seen, acted, came = windows([run], 3)
+    seen, acted, targets = windows([run], 3)
     np.testing.assert_array_equal(seen[5], run.observations[5:8])
     np.testing.assert_array_equal(acted[5], run.actions[5:9])
-    np.testing.assert_array_equal(came[5], run.observations[8])
+    np.testing.assert_array_equal(targets[5], run.observations[8])
 
 
 @pytest.mark.parametrize("free_run", [False, True])

@@ -1,4 +1,4 @@
-"""The windshield experiment's way from frames to tables, on frames of a small renderer."""
+"""The windshield experiment from frames to tables, on frames of a small renderer."""
 
 from __future__ import annotations
 

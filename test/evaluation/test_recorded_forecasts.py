@@ -17,9 +17,9 @@ RUN = simulate(SyntheticSystem(), np.random.default_rng(0).uniform(-0.5, 0.5, (6
 
 def test_errors_are_those_of_the_model_that_was_recorded() -> None:
     model = LastObservation().fit([RUN])
-    ((first, told),) = forecasts(model, RUN, 5)
+    ((first, made),) = forecasts(model, RUN, 5)
     assert first == 0
-    recorded = RecordedForecasts.of(Signature.of(RUN), dict(enumerate(told)))
+    recorded = RecordedForecasts.of(Signature.of(RUN), dict(enumerate(made)))
     for start in (0, 9):
         expected = horizon_errors(model, [RUN], 5, start).squared_errors
         found = horizon_errors(recorded, [RUN], 5, start).squared_errors

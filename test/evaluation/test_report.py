@@ -37,12 +37,12 @@ def runs(count: int) -> list[Trajectory]:
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     train, test = runs(4)[:3], runs(4)[3:]
-    contestants: dict[str, PredictiveModel[Any] | Learner] = {
+    compared: dict[str, PredictiveModel[Any] | Learner] = {
         "linear ARX": LinearARX(past=3, future=3),
         "mean": Mean().fit(train),
         "last observation": LastObservation(),
     }
-    return compare(contestants, test, train, horizon=4, start=5)
+    return compare(compared, test, train, horizon=4, start=5)
 
 
 def test_learners_and_models_are_judged_alike(comparison: Comparison) -> None:

@@ -79,7 +79,7 @@ def test_mcap_cut_short(
 def test_mcap_with_a_damaged_chunk(
     tmp_path: Path, bags: Any, configuration: ChannelConfiguration
 ) -> None:
-    """What comes before and after the damage is used, as two segments."""
+    """What stands before and after the damage is used, as two segments."""
     messages = bags.recording(ticks=TICKS, padding=PADDING)
     folder = bags.ros2(tmp_path / "bag", messages, "mcap", "storage")
     file = storage_file(folder)
