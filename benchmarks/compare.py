@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks.hard_classes import HARD_CLASSES, reporting
 from benchmarks.measurement import measured
 from benchmarks.methods import METHODS, Method
 from benchmarks.records import RESULTS, Record, read_records
@@ -24,6 +25,13 @@ from benchmarks.tables import curves, task_tables
 from benchmarks.tasks import TASKS, Task
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.evaluation.plots import plot_curves
+
+KNOWN_TASKS: Mapping[str, Task] = {
+    **TASKS,
+    **HARD_CLASSES,
+    **{task.name: task for task in map(reporting, HARD_CLASSES.values())},
+}
+"""All data sets that can be asked for; without asking, those of `TASKS` are taken."""
 
 T = TypeVar("T")
 
@@ -88,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--methods", nargs="+", metavar="NAME", help=", ".join(METHODS))
-    parser.add_argument("--data", nargs="+", metavar="NAME", help=", ".join(TASKS))
+    parser.add_argument("--data", nargs="+", metavar="NAME", help=", ".join(KNOWN_TASKS))
     parser.add_argument("--runs", type=int, help="seeds or draws (default: 3, of simulations 5)")
     parser.add_argument("--show", action="store_true", help="print what was measured before")
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
@@ -96,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         methods = chosen(METHODS, options.methods, "method")
-        tasks = chosen(TASKS, options.data, "data set")
+        tasks = chosen(KNOWN_TASKS, options.data or list(TASKS), "data set")
         if not options.show:
             records = run(methods, tasks, options.runs, options.folder)
         else:
