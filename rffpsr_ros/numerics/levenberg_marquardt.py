@@ -1,0 +1,60 @@
+"""Damped Gauss-Newton steps; Levenberg 1944, Marquardt 1963."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+
+LEAST_CURVATURE = 1e-9
+"""Added to the curvature in any case, relative to the largest: some parameters change nothing."""
+
+
+class DampingRule(NamedTuple):
+    """How strongly steps are damped at first, and what success and failure do to it."""
+
+    first: float
+    """Added to the curvature, relative to its diagonal."""
+    easier: float
+    harder: float
+    failures: int
+    """After so many failures in a row there is no better point nearby."""
+
+
+class Step(NamedTuple):
+    """A point with a smaller loss, and the damping that led to it."""
+
+    point: Array
+    loss: float
+    damping: float
+
+
+def damped_step(
+    point: Array,
+    lowest: float,
+    slope: Array,
+    curvature: Array,
+    loss: Callable[[Array], float],
+    damping: float,
+    rule: DampingRule,
+) -> Step | None:
+    """Return a point (P,) whose loss is below ``lowest``, that at ``point``; None if none is found.
+
+    Takes half the gradient (P,) and J^T J (P, P), penalties included. The damping grows from
+    failure to failure.
+    """
+    if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
+        return None
+    diagonal = np.diag(curvature)
+    floor = LEAST_CURVATURE * max(float(diagonal.max()), 1e-30)
+    for _ in range(rule.failures):
+        damped = curvature + np.diag(damping * diagonal + floor)
+        moved = point - np.linalg.solve(damped, slope)
+        reached = loss(moved)
+        if reached < lowest:
+            return Step(moved, reached, damping)
+        damping *= rule.harder
+    return None
