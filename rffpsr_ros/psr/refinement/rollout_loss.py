@@ -84,7 +84,7 @@ def roll_out(
     The steps are for gradients; they are kept or not.
     """
     past = structure.past
-    observations, actions = _recorded(structure, segments, origins, horizon)
+    observations, actions = recorded(structure, segments, origins, horizon)
     state = states[origins.tick, origins.segment]
     steps = []
     for h in range(horizon):
@@ -111,7 +111,7 @@ def roll_out_stateless(
 ) -> Array:
     """Return what ARX and NARX term predict (B, H, d_o), without a state."""
     past = structure.past
-    observations, actions = _recorded(structure, segments, origins, horizon)
+    observations, actions = recorded(structure, segments, origins, horizon)
     nothing = np.zeros((len(observations), len(parameters.prediction)), observations.dtype)
     for h in range(horizon):
         seen, acted = observations[:, h : h + past], actions[:, h : h + past + 1]
@@ -120,7 +120,7 @@ def roll_out_stateless(
     return observations[:, past:]
 
 
-def _recorded(
+def recorded(
     structure: FixedStructure, segments: Segments, origins: Origins, horizon: int
 ) -> tuple[Array, Array]:
     """Return observations and actions (B, past + H, d) from before the origins to the horizon."""

@@ -1,0 +1,248 @@
+"""Exact sensitivities of rolled-out predictions, and learning of features by them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.data.change_coordinates import change_map, usual_changes
+from rffpsr_ros.data.preparation import Start
+from rffpsr_ros.data.saturation import Bounds
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.psr.filter_step import Conditioning
+from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
+from rffpsr_ros.psr.refinement.feature_learning import (
+    FeatureLearningOptions,
+    LearnedFeatures,
+    Objective,
+    learn_features,
+)
+from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
+from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
+from rffpsr_ros.psr.refinement.sensitivities import (
+    Learnable,
+    Predictor,
+    Rollouts,
+    dependence,
+    gradient,
+    jacobian,
+    predictions,
+)
+
+HORIZON, PAST = 6, 4
+
+
+def random_features(generator: np.random.Generator, columns: int, size: int) -> FeatureMap:
+    return FeatureMap(generator.standard_normal((4, columns)), generator.standard_normal((8, size)))
+
+
+def predictor(
+    generator: np.random.Generator,
+    observed: int,
+    acted: int,
+    state: int,
+    past: int = 3,
+    limits: Limits | None = None,
+    bounds: Bounds | None = None,
+) -> Predictor:
+    phi_o, phi_a = random_features(generator, observed, 3), random_features(generator, acted, 2)
+    structure = FixedStructure(
+        phi_o,
+        phi_a,
+        None,
+        PAST,
+        past,
+        Conditioning(0.1),
+        Start(np.zeros(observed), np.zeros(acted)),
+        limits,
+        bounds,
+    )
+    tensors = TrainableParameters(
+        0.3 * generator.standard_normal((2 * state, 6)),
+        0.3 * generator.standard_normal((2 * state, 3 * state)),
+        np.zeros(state),
+        *(np.zeros((0, observed)),) * 3,
+    )
+    linear = np.eye(PAST * observed + (PAST + 1) * acted + 1)
+    linear[:-1, :-1] = change_map(PAST, np.full(observed, 0.7), acted)
+    return Predictor(structure, tensors, change_map(past, np.full(observed, 0.5), acted), linear)
+
+
+def learnable(generator: np.random.Generator, known: Predictor, columns: int) -> Learnable:
+    joint = len(known.tensors.covariance)
+    frequencies = 0.3 * generator.standard_normal((3, len(known.window_map)))
+    size = 6 + len(known.arx_map) + joint
+    return Learnable(frequencies, 0.15 * generator.standard_normal((size, columns)))
+
+
+def rollouts(
+    generator: np.random.Generator, known: Predictor, observed: int, acted: int, count: int = 5
+) -> Rollouts:
+    actions = generator.standard_normal((count, PAST + HORIZON, acted))
+    return Rollouts(
+        generator.standard_normal((count, PAST + HORIZON, observed)),
+        actions,
+        generator.standard_normal((count, HORIZON, observed)),
+        known.structure.action(actions[:, PAST:]),
+        generator.standard_normal((count, len(known.tensors.initial))),
+    )
+
+
+def by_differences(known: Predictor, at: Learnable, given: Rollouts) -> Any:
+    """Fourth-order central differences (B, H, d_o, P)."""
+    point, step = at.flat(), 1e-4
+    columns = []
+    for place in range(len(point)):
+        moved = np.zeros_like(point)
+        moved[place] = step
+        near, far = (
+            predictions(known, at.at(point + k * moved), given)
+            - predictions(known, at.at(point - k * moved), given)
+            for k in (1, 2)
+        )
+        columns.append((8 * near - far) / (12 * step))
+    return np.stack(columns, axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("observed", "acted", "state", "past"), [(1, 1, 0, 3), (2, 1, 0, 4), (1, 2, 2, 1), (2, 2, 2, 3)]
+)
+def test_sensitivities_are_those_of_finite_differences(
+    observed: int, acted: int, state: int, past: int
+) -> None:
+    generator = np.random.default_rng(1)
+    known = predictor(generator, observed, acted, state, past)
+    at = learnable(generator, known, observed)
+    given = rollouts(generator, known, observed, acted)
+    found = dependence(known, at, given)
+    exact = np.concatenate(list(jacobian(at, found, together=2)))
+    expected = by_differences(known, at, given)
+    assert np.array_equal(found.values, predictions(known, at, given))
+    at_values = generator.standard_normal(found.values.shape)
+    backward = np.einsum("bho,bhop->p", at_values, exact)
+    assert np.allclose(gradient(at, found, at_values), backward, rtol=1e-9, atol=1e-9)
+    assert np.abs(exact - expected).max() < 1e-6 * np.abs(expected).max()
+
+
+def test_what_is_held_at_a_limit_or_a_bound_does_not_depend_on_what_is_fed_back() -> None:
+    generator = np.random.default_rng(2)
+    limits = Limits(*(np.full(1, value) for value in (-0.5, 0.5, -0.8, 0.8)))
+    bounds = Bounds(np.full(1, -1.0), np.full(1, 1.0))
+    known = predictor(generator, 1, 1, 2, limits=limits, bounds=bounds)
+    at = learnable(generator, known, 1)
+    given = rollouts(generator, known, 1, 1)
+    found = dependence(known, at, given)
+    exact = np.concatenate(list(jacobian(at, found)))
+    assert np.abs(found.values).max() == 1.0
+    assert np.abs(exact - by_differences(known, at, given)).max() < 1e-6 * np.abs(exact).max()
+
+
+def test_single_precision_is_close() -> None:
+    generator = np.random.default_rng(3)
+    known = predictor(generator, 2, 1, 2)
+    at = learnable(generator, known, 2)
+    found = dependence(known, at, rollouts(generator, known, 2, 1))
+    double, single = (
+        np.concatenate(list(jacobian(at, found, d))) for d in (np.float64, np.float32)
+    )
+    assert single.dtype == np.float32
+    assert np.abs(single - double).max() < 1e-5 * np.abs(double).max()
+
+
+def bumpy(generator: np.random.Generator, ticks: int, gap: bool = False) -> tuple[Run, Any]:
+    """A recording of a map that no linear model follows, and what was seen of it."""
+    actions = generator.uniform(-1, 1, (ticks, 1))
+    observations = np.zeros((ticks, 1))
+    before = generator.uniform(-1, 1)
+    for tick in range(ticks):
+        before = 0.8 * np.sin(3 * before) + 0.3 * actions[tick, 0]
+        observations[tick] = before
+    seen = np.ones((ticks, 1), bool)
+    if gap:
+        seen[ticks // 2 : ticks // 2 + 3] = False
+        observations[ticks // 2 : ticks // 2 + 3] = 0.0
+    return Run(observations, actions), seen
+
+
+def learn(options: FeatureLearningOptions, seed: int = 0) -> tuple[LearnedFeatures, Segments]:
+    generator = np.random.default_rng(7)
+    train = [bumpy(generator, ticks, gap) for ticks, gap in ((90, False), (140, True), (60, False))]
+    held = [bumpy(generator, 80)]
+    structure = FixedStructure(
+        random_features(generator, 1, 3),
+        random_features(generator, 1, 2),
+        None,
+        PAST,
+        2,
+        Conditioning(0.1, 50.0),
+        Start(np.zeros(1), np.zeros(1)),
+    )
+    tensors = TrainableParameters(
+        0.3 * generator.standard_normal((4, 6)),
+        0.3 * generator.standard_normal((4, 6)),
+        np.ones(2),
+        np.zeros((4, 1)),
+        np.zeros((2 * PAST + 2, 1)),
+        np.zeros((0, 1)),
+    )
+    first, second = (
+        cut_segments([run for run, _ in part], [seen for _, seen in part], structure, 60, PAST, 5)
+        for part in (train, held)
+    )
+    validation = second.astype(np.float32)
+    changes = usual_changes([run for run, _ in train])
+    drawing = np.random.default_rng(seed)
+    found = learn_features(
+        tensors, structure, changes, first, validation, np.ones(PAST), options, drawing
+    )
+    return found, validation
+
+
+SMALL = FeatureLearningOptions(units=8, horizon=5, rollouts=200, steps=12)
+
+
+@pytest.mark.parametrize("state", [False, True])
+def test_learning_betters_the_held_out_score_and_tells_it(state: bool) -> None:
+    options = FeatureLearningOptions(**{**vars(SMALL), "state": state})
+    found, validation = learn(options)
+    single = found.structure.astype(np.float32)
+    told = validation_score(found.parameters.astype(np.float32), single, validation, 5)
+    assert told == found.score
+    assert found.score < 0.3 * found.initial_score
+    assert found.steps > 3
+
+
+def test_learning_without_a_step_that_helps_keeps_its_start() -> None:
+    """A penalty this strong pulls every weight of a wave to zero."""
+    options = FeatureLearningOptions(**{**vars(SMALL), "penalty": 1e9})
+    found, _ = learn(options)
+    assert found.score == found.initial_score
+    assert found.steps == 0
+
+
+def test_learning_is_repeatable() -> None:
+    one, other = (learn(SMALL)[0] for _ in range(2))
+    assert one.score == other.score
+    assert np.array_equal(one.parameters.narx, other.parameters.narx)
+    assert learn(SMALL, seed=1)[0].score != one.score
+
+
+def test_missing_observations_do_not_count() -> None:
+    """What stands in for them is anything."""
+    generator = np.random.default_rng(4)
+    known = predictor(generator, 1, 1, 0)
+    at = learnable(generator, known, 1)
+    given = rollouts(generator, known, 1, 1)
+    given.target[0, 2] = np.nan
+    point = at.flat()
+    objective = Objective(known, given, at, np.zeros(len(point)), point, 5)
+    loss, slope, curvature = objective.equations(point)
+    errors = predictions(known, at, given) - given.target
+    assert np.isfinite(slope).all()
+    assert np.isfinite(curvature).all()
+    assert loss == pytest.approx(np.log(np.nanmean(errors**2, axis=0)).mean())
+    assert loss == pytest.approx(objective.loss(point))
+    along = np.random.default_rng(5).standard_normal(len(point))
+    ahead, behind = (objective.loss(point + step * along) for step in (1e-6, -1e-6))
+    assert (ahead - behind) / 4e-6 == pytest.approx(slope @ along, rel=1e-4)
