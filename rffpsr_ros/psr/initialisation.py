@@ -68,6 +68,8 @@ class Starts(NamedTuple):
     best: InitialPredictor
     score: float  # of the best one
     notes: dict[str, Any]
+    reference: InitialPredictor | None = None
+    """Tells what counts how much, if not where refinement starts first."""
 
 
 class PredictorRegression(NamedTuple):

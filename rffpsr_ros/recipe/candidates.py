@@ -40,12 +40,14 @@ def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str
     """Return the candidate configurations of RFF-PSR by name; one, if the options leave no choice.
 
     Refinement starts from regressions whose ridges did best, with gentle steps, or from lightly
-    regularised ones, with full steps; ARX and NARX term have long windows or short ones.
+    regularised ones, with full steps; ARX and NARX term have long windows or short ones; the NARX
+    term's features are drawn or, where the options have them tried, learned.
     """
     if options.refinement != "rollout" or options.refine_from != "both":
         return {"as given": options}
-    safe = replace(options, refine_from="regularised")
-    found = {SAFE: safe, "light": replace(options, refine_from="light")}
+    drawn = replace(options, narx_learning="off") if options.narx_learning == "auto" else options
+    safe = replace(drawn, refine_from="regularised")
+    found = {SAFE: safe, "light": replace(safe, refine_from="light")}
     if options.arx_past and options.narx_features and options.short_past:
         found["short"] = replace(
             safe,
@@ -53,6 +55,10 @@ def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str
             narx_past=options.short_past,
             narx_features=settings.short_features * options.narx_features,
         )
+    if options.arx_past and options.narx_features and options.narx_learning == "auto":
+        learned = replace(safe, narx_learning="on")
+        longer = replace(learned, narx_past=settings.learned_longer * options.narx_past)
+        found |= {"learned": learned, "learned, longer": longer}
     return found
 
 

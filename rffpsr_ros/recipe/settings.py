@@ -68,6 +68,10 @@ class RecipeSettings:
     """With short windows there are so many times as many random features: those of few variables
     resolve a nonlinear function that those of many cannot."""
 
+    learned_longer: int = 2
+    """Learned features of windows that are so many times as long are tried too: what can be learned
+    of a longer window, drawn frequencies would hardly resolve."""
+
     tries: int = 1
     """Of refinement in a trial: other configurations take the place of more careful tries of the
     same one."""

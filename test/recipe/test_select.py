@@ -75,3 +75,16 @@ def test_the_configuration_is_selected_by_two_folds_where_one_does_not_decide(
     assert len(set(made)) == len(made)
     promise = [scores[tried][0] for tried, fold in made if fold == 0]
     assert promise == sorted(promise)
+
+
+def test_learned_features_compete_where_they_are_asked_for() -> None:
+    settings = RecipeSettings()
+    assert not [name for name in configurations(RFFPSROptions(), settings) if "learned" in name]
+    asked = configurations(RFFPSROptions(narx_learning="auto"), settings)
+    learned = {name for name, options in asked.items() if options.narx_learning == "on"}
+    assert learned == {"learned", "learned, longer"}
+    assert {asked[name].narx_past for name in learned} == {4, 8}
+    assert {options.narx_learning for name, options in asked.items() if name not in learned} == {
+        "off"
+    }
+    assert len(configurations(RFFPSROptions(narx_learning="auto", narx_past=0), settings)) >= 3

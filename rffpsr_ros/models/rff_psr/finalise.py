@@ -85,7 +85,7 @@ def finalise(
     """Return the fitted parts around final parameters."""
     train = follow(prepared.train, structure, parameters)
     validation = follow(prepared.validation, structure, parameters)
-    limits = Limits(*_standard_limits(prepared, options.margin))
+    limits = standard_limits(prepared, options.margin)
     runs, ridge = prepared.train.filled, settings.history_ridge
     return RFFPSRParts(
         prepared.observation_scaling,
@@ -134,11 +134,12 @@ def _settled(errors: Array, warm_up: int) -> Array:
     return errors[warm_up:] if len(errors) > warm_up else errors
 
 
-def _standard_limits(prepared: Prepared, margin: float) -> tuple[Array, Array, Array, Array]:
+def standard_limits(prepared: Prepared, margin: float) -> Limits:
+    """Return the range seen in training, widened by ``margin``, in standard units."""
     observation, action = prepared.observation_scaling, prepared.action_scaling
     low, high = observation.limits(margin)
     least, most = action.limits(margin)
-    return (
+    return Limits(
         observation.apply(low),
         observation.apply(high),
         action.apply(least),

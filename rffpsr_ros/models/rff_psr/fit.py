@@ -12,6 +12,7 @@ from rffpsr_ros.data.preparation import Prepared, PreparedRecordings
 from rffpsr_ros.data.saturation import learned_bounds
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.rff_psr.finalise import finalise
+from rffpsr_ros.models.rff_psr.learned_start import learned_starts
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
@@ -88,6 +89,8 @@ def initialise(
         dynamics, notes = refine_as_in_the_paper(prepared, stages, structure, options, progress)
     generator = copy.deepcopy(two_stage_fit.generator)
     starts = _starts(prepared, structure, dynamics, options, settings, generator)
+    if options.narx_learning != "off" and options.refinement == "rollout":
+        starts = _with_learned_features(prepared, starts, options, settings, generator, progress)
     return Initialisation(starts, generator, notes | starts.notes)
 
 
@@ -152,13 +155,15 @@ def _refine_in_stages(
     """
     gentle = options.refine_from == "regularised"
     first = [starts.best] if gentle else [starts.light, starts.best]
-    reference = first[0]
+    reference = starts.reference or first[0]
     structure = reference.structure.astype(np.float32)
     horizon = options.rollout_horizon
     train = _segments(prepared.train, structure, options, settings)
     validation = _judged_segments(prepared.validation, structure, options, settings)
     stage = _first_stage(options, settings, train.target.shape[2])
-    refined = refine_rollout(first, train, validation, stage, generator, progress, workers=workers)
+    refined = refine_rollout(
+        first, train, validation, stage, generator, progress, starts.reference, workers
+    )
     if horizon <= options.future:
         return refined
     stage = replace(
@@ -167,7 +172,7 @@ def _refine_in_stages(
         learning_rate=settings.later_rate * stage.learning_rate,
         stride=max(stage.stride, horizon // 4),
     )
-    later = [reference._replace(parameters=refined.parameters)]
+    later = [first[0]._replace(parameters=refined.parameters)]
     return refine_rollout(later, train, validation, stage, generator, progress, reference, workers)
 
 
@@ -216,6 +221,29 @@ def _starts(
         return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)
 
     return choose_ridges(regression, settings.ridges, score)
+
+
+def _with_learned_features(
+    prepared: Prepared,
+    starts: Starts,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> Starts:
+    """Return starts with learned features, or those given where learning them does not pay."""
+    structure = starts.best.structure.astype(np.float32)
+    if not (structure.arx_past and structure.narx_past):
+        return starts
+    train = _segments(prepared.train, structure, options, settings)
+    validation = _judged_segments(prepared.validation, structure, options, settings)
+    learned = learned_starts(
+        prepared, starts, train, validation, options, settings.features, generator, progress
+    )
+    if learned is None:
+        return starts
+    clearly = options.narx_learning == "on" or learned.score < settings.clearly * starts.score
+    return learned if clearly else starts
 
 
 def _segments(

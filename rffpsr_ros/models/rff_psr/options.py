@@ -12,6 +12,7 @@ from rffpsr_ros.psr.two_stage import StageOneMethod
 Refinement = Literal["rollout", "window", "none"]
 Forecast = Literal["rollout", "window"]
 RefineFrom = Literal["both", "light", "regularised"]
+NarxLearning = Literal["off", "auto", "on"]
 
 
 MOST = 1_000_000
@@ -69,6 +70,9 @@ class RFFPSROptions:
         Ticks of history in the ARX term, fewer where `past` is; 0: no such term.
     narx_past, narx_features
         Ticks of history and random frequencies of the NARX term; 0: none.
+    narx_learning
+        Whether the NARX term's features are learned before refinement, and not only drawn; "auto":
+        where that clearly betters the held-out score.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are tried too; 0: not.
@@ -110,6 +114,7 @@ class RFFPSROptions:
     arx_past: int = 20
     narx_past: int = 4
     narx_features: int = 100
+    narx_learning: NarxLearning = "off"
     short_past: int = 2
     margin: float = 0.1
     folds: int | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from rffpsr_ros.models.rff_psr.filter_monitor import MonitorThresholds
 from rffpsr_ros.psr.initialisation import RidgeChoices
+from rffpsr_ros.psr.refinement.feature_learning import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.rollout_refinement import RefinementOptions
 
 
@@ -23,6 +24,12 @@ class FitSettings:
     refinement: RefinementOptions = field(default_factory=RefinementOptions)
     """How refinement by rolling out goes on. Horizon, iterations, learning rate, batch and
     minibatches are those of the model's options."""
+
+    features: FeatureLearningOptions = field(default_factory=FeatureLearningOptions)
+    """How the NARX term's features are learned, where they are."""
+
+    clearly: float = 0.9
+    """Learned features must do so much better on held-out recordings, where that is asked."""
 
     segment: int = 100
     """Ticks of a training segment that count, beyond the burn-in."""

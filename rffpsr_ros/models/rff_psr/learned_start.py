@@ -1,0 +1,67 @@
+"""Where refinement starts if the NARX term's features are learned, and not only drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rffpsr_ros.data.change_coordinates import usual_changes
+from rffpsr_ros.data.preparation import Prepared
+from rffpsr_ros.models.rff_psr.finalise import standard_limits
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.initialisation import InitialPredictor, Starts
+from rffpsr_ros.psr.narx_term import NarxTerm, narx_whitening
+from rffpsr_ros.psr.refinement.feature_learning import (
+    FeatureLearningOptions,
+    affordable,
+    learn_features,
+)
+from rffpsr_ros.psr.refinement.loss_weights import loss_weights
+from rffpsr_ros.psr.refinement.segments import Segments
+
+
+def learned_starts(
+    prepared: Prepared,
+    starts: Starts,
+    train: Segments,
+    validation: Segments,
+    options: RFFPSROptions,
+    learning: FeatureLearningOptions,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> Starts | None:
+    """Return starts with learned features, in which the state has no weight yet.
+
+    None where columns are so many that a step would cost too much. What counts how much in the
+    refinement that follows is told by the ARX term as it was regressed: the learned one, which has
+    the NARX term beside it, may not stand alone.
+    """
+    plain = starts.best
+    columns, acted = train.observations.shape[2], train.actions.shape[2]
+    learning = replace(learning, horizon=min(options.rollout_horizon, options.future))
+    fitting = affordable(learning, plain.structure, columns, acted)
+    if fitting is None:
+        return None
+    structure = plain.structure._replace(limits=standard_limits(prepared, options.margin))
+    single = plain.structure.astype(np.float32)
+    weights = loss_weights(single, plain.parameters.astype(np.float32), train, fitting.horizon)
+    learned = learn_features(
+        plain.parameters,
+        structure,
+        usual_changes(prepared.train.filled),
+        train,
+        validation,
+        weights.age,
+        fitting,
+        generator,
+        progress,
+    )
+    found = learned.structure._replace(limits=None)
+    assert found.narx is not None
+    term = NarxTerm(found.narx, found.narx_past)
+    coordinates = {**plain.coordinates, "narx": narx_whitening(prepared.train.filled, term)}
+    best = InitialPredictor(found, learned.parameters, coordinates)
+    told_by = best._replace(parameters=learned.parameters._replace(arx=plain.parameters.arx))
+    return Starts(best, best, learned.score, starts.notes | learned.notes(), told_by)

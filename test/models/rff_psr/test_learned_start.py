@@ -1,0 +1,78 @@
+"""An RFF-PSR whose NARX term's features are learned."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.psr.filter_step import Conditioning
+from rffpsr_ros.psr.predictor import FixedStructure
+from rffpsr_ros.psr.refinement.feature_learning import FeatureLearningOptions, affordable
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+SMALL = {"past": 6, "arx_past": 6, "narx_past": 2, "features": 30, "iterations": 20, "future": 5}
+
+
+def recording(seed: int, ticks: int = 160) -> Trajectory:
+    """A map that no linear model follows."""
+    draw = np.random.default_rng(seed)
+    actions, seen, value = draw.uniform(-1, 1, ticks), np.empty(ticks), draw.uniform(-1, 1)
+    for tick in range(ticks):
+        seen[tick] = value = 0.8 * np.sin(3 * value) + 0.3 * actions[tick]
+    return Trajectory(seen, actions, 0.1)
+
+
+def learned(**options: Any) -> PredictiveModel[Any]:
+    train = [recording(seed) for seed in range(3)]
+    return SingleRFFPSR(**{**SMALL, **options}).fit(train, [recording(9)])
+
+
+def error(model: PredictiveModel[Any]) -> float:
+    return float(np.mean(model.record.metrics["validation_mse"]))
+
+
+def test_learned_features_forecast_better_and_are_told_of() -> None:
+    drawn, found = learned(narx_features=8), learned(narx_features=8, narx_learning="on")
+    notes, before = (model.record.metrics["refinement"] for model in (found, drawn))
+    assert notes["score_after"] < 0.5 * before["score_after"]
+    assert notes["feature_steps"] > 0
+    assert notes["feature_score_after"] < notes["feature_score_before"]
+    assert notes["score_after"] <= notes["feature_score_after"] * (1 + 1e-6)
+
+
+def test_auto_keeps_drawn_features_that_are_as_good() -> None:
+    draw = np.random.default_rng(1)
+
+    def linear() -> Trajectory:
+        actions = draw.uniform(-1, 1, 160)
+        seen = np.zeros(160)
+        for tick in range(1, 160):
+            seen[tick] = 0.9 * seen[tick - 1] + actions[tick]
+        return Trajectory(seen + 0.2 * draw.standard_normal(160), actions, 0.1)
+
+    train, held_out = [linear() for _ in range(3)], [linear()]
+    drawn, auto = (
+        SingleRFFPSR(**{**SMALL, "narx_learning": choice}).fit(train, held_out)
+        for choice in ("off", "auto")
+    )
+    assert "feature_steps" not in auto.record.metrics["refinement"]
+    assert error(auto) == error(drawn)
+
+
+@pytest.mark.parametrize(
+    ("columns", "acted", "units", "curved"), [(1, 1, 40, 1000), (2, 2, 40, None), (6, 4, None, 0)]
+)
+def test_steps_stay_affordable(
+    columns: int, acted: int, units: int | None, curved: int | None
+) -> None:
+    anything: Any = None
+    structure = FixedStructure(anything, anything, None, 20, 4, Conditioning(0.1), anything)
+    found = affordable(FeatureLearningOptions(), structure, columns, acted)
+    if units is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found.units == units
+    assert found.curved == curved if curved else found.curved < 1000
