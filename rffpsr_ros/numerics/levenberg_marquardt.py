@@ -24,7 +24,7 @@ class DampingRule(NamedTuple):
     """After so many failures in a row there is no better point nearby."""
 
 
-class Step(NamedTuple):
+class DampedStep(NamedTuple):
     """A point with a smaller loss, and the damping that led to it."""
 
     point: Array
@@ -40,7 +40,7 @@ def damped_step(
     loss: Callable[[Array], float],
     damping: float,
     rule: DampingRule,
-) -> Step | None:
+) -> DampedStep | None:
     """Return a point (P,) whose loss is below ``lowest``, that at ``point``; None if none is found.
 
     Takes half the gradient (P,) and J^T J (P, P), penalties included. The damping grows from
@@ -55,6 +55,6 @@ def damped_step(
         moved = point - np.linalg.solve(damped, slope)
         reached = loss(moved)
         if reached < lowest:
-            return Step(moved, reached, damping)
+            return DampedStep(moved, reached, damping)
         damping *= rule.harder
     return None

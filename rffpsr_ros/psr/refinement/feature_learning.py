@@ -25,8 +25,8 @@ from rffpsr_ros.psr.refinement.rollout_loss import filter_segments, recorded
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
 from rffpsr_ros.psr.refinement.sensitivities import (
+    FeedbackModel,
     Learnable,
-    Predictor,
     Rollouts,
     dependence,
     gradient,
@@ -94,10 +94,10 @@ class LearnedFeatures(NamedTuple):
         }
 
 
-class Task(NamedTuple):
+class LearningTask(NamedTuple):
     """What stays the same while features are learned; in double precision."""
 
-    predictor: Predictor
+    predictor: FeedbackModel
     train: Segments
     states: Array  # (L, S, p) before each tick of the training segments; p = 0: without
     validation: Segments  # in single precision
@@ -142,7 +142,7 @@ class Task(NamedTuple):
 class Objective(NamedTuple):
     """The logarithm of rolled-out errors, meant over horizons and observations, and penalties."""
 
-    predictor: Predictor
+    predictor: FeedbackModel
     rollouts: Rollouts
     like: Learnable
     precision: Array  # (P,)
@@ -268,7 +268,7 @@ def _task(
     train: Segments,
     validation: Segments,
     options: FeatureLearningOptions,
-) -> Task:
+) -> LearningTask:
     acted = train.actions.shape[2]
     arx_map = change_map(structure.arx_past, changes, acted)
     with_one = np.eye(len(arx_map) + 1)
@@ -279,8 +279,8 @@ def _task(
     states = np.zeros((*shape, 0))
     if options.state:
         states, _ = filter_segments(start, structure, train, keep=False)
-    return Task(
-        Predictor(structure, start, window_map, with_one),
+    return LearningTask(
+        FeedbackModel(structure, start, window_map, with_one),
         train,
         states,
         validation,
@@ -289,7 +289,10 @@ def _task(
 
 
 def _regressed(
-    task: Task, changes: Array, options: FeatureLearningOptions, generator: np.random.Generator
+    task: LearningTask,
+    changes: Array,
+    options: FeatureLearningOptions,
+    generator: np.random.Generator,
 ) -> Learnable:
     """Return drawn frequencies, and the regressed readout that rolls out best."""
     every = origins(task.train, 1)
@@ -318,7 +321,7 @@ def _regressed(
     return min(tried, key=task.score)
 
 
-def _newest_readout(task: Task, learnable: Learnable) -> Array:
+def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:
     """Return the readout (K, d_o) that says: as it was last seen."""
     columns = learnable.readout.shape[1]
     same = np.zeros_like(learnable.readout)

@@ -57,7 +57,7 @@ class Rollouts(NamedTuple):
         return Rollouts(*(part[chosen] for part in self))
 
 
-class Predictor(NamedTuple):
+class FeedbackModel(NamedTuple):
     """What stays the same while frequencies and readout are learned."""
 
     structure: FixedStructure  # windows, limits, bounds, phi^o
@@ -66,7 +66,7 @@ class Predictor(NamedTuple):
     arx_map: Array  # (d_w, d_w): what w is of the ARX term's window and a one
 
 
-class Tick(NamedTuple):
+class PredictedTick(NamedTuple):
     """What one tick's predictions (B, d_o) came from."""
 
     value: Array
@@ -89,13 +89,13 @@ class Dependence(NamedTuple):
         return Dependence(*(part[chosen] for part in self))
 
 
-def predictions(predictor: Predictor, learnable: Learnable, rollouts: Rollouts) -> Array:
+def predictions(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Array:
     """Return rolled-out predictions (B, H, d_o)."""
     ticks = [tick.value for tick, _, _ in _roll(predictor, learnable, rollouts)]
     return np.stack(ticks, axis=1)
 
 
-def dependence(predictor: Predictor, learnable: Learnable, rollouts: Rollouts) -> Dependence:
+def dependence(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Dependence:
     """Return rolled-out predictions and what `jacobian` needs."""
     structure = predictor.structure
     count, horizon, columns = rollouts.target.shape
@@ -185,8 +185,8 @@ def _phase_slope(waves: Array, weights: tuple[Array, Array]) -> Array:
 
 
 def _roll(
-    predictor: Predictor, learnable: Learnable, rollouts: Rollouts
-) -> Iterator[tuple[Tick, Array, StepCache | None]]:
+    predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts
+) -> Iterator[tuple[PredictedTick, Array, StepCache | None]]:
     """Yield each tick's prediction, phi^a (B, r_a) and the filter step that follows it."""
     structure, past = predictor.structure, predictor.structure.past
     horizon = rollouts.target.shape[1]
@@ -205,8 +205,8 @@ def _roll(
 
 
 def _predict(
-    predictor: Predictor, learnable: Learnable, joined: Array, seen: Array, acted: Array
-) -> Tick:
+    predictor: FeedbackModel, learnable: Learnable, joined: Array, seen: Array, acted: Array
+) -> PredictedTick:
     structure = predictor.structure
     raw = np.concatenate(newest_ticks(structure.narx_past, seen, acted), axis=1)
     held = raw
@@ -223,7 +223,7 @@ def _predict(
     if structure.bounds is not None:
         value = structure.bounds(value)
         inside = structure.bounds.strictly_inside(value)
-    return Tick(value, window, inputs, inside, np.asarray(held == raw))
+    return PredictedTick(value, window, inputs, inside, np.asarray(held == raw))
 
 
 def _window_limits(structure: FixedStructure) -> tuple[Array, Array]:
@@ -234,7 +234,7 @@ def _window_limits(structure: FixedStructure) -> tuple[Array, Array]:
 
 
 def _at_inputs(
-    predictor: Predictor, learnable: Learnable, tick: Tick, action: Array
+    predictor: FeedbackModel, learnable: Learnable, tick: PredictedTick, action: Array
 ) -> tuple[Array, Array]:
     """Return the derivatives of a tick's predictions by the past (B, d_o, past, d_o) and by q."""
     structure, columns = predictor.structure, tick.value.shape[1]
@@ -253,9 +253,9 @@ def _at_inputs(
 
 
 def _through_filter(
-    predictor: Predictor,
+    predictor: FeedbackModel,
     cache: StepCache,
-    tick: Tick,
+    tick: PredictedTick,
     action: Array,
     by_state: Array,
     row: Array,

@@ -21,8 +21,8 @@ from rffpsr_ros.psr.refinement.feature_learning import (
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 from rffpsr_ros.psr.refinement.sensitivities import (
+    FeedbackModel,
     Learnable,
-    Predictor,
     Rollouts,
     dependence,
     gradient,
@@ -45,7 +45,7 @@ def predictor(
     past: int = 3,
     limits: Limits | None = None,
     bounds: Bounds | None = None,
-) -> Predictor:
+) -> FeedbackModel:
     phi_o, phi_a = random_features(generator, observed, 3), random_features(generator, acted, 2)
     structure = FixedStructure(
         phi_o,
@@ -66,10 +66,12 @@ def predictor(
     )
     linear = np.eye(PAST * observed + (PAST + 1) * acted + 1)
     linear[:-1, :-1] = change_map(PAST, np.full(observed, 0.7), acted)
-    return Predictor(structure, tensors, change_map(past, np.full(observed, 0.5), acted), linear)
+    return FeedbackModel(
+        structure, tensors, change_map(past, np.full(observed, 0.5), acted), linear
+    )
 
 
-def learnable(generator: np.random.Generator, known: Predictor, columns: int) -> Learnable:
+def learnable(generator: np.random.Generator, known: FeedbackModel, columns: int) -> Learnable:
     joint = len(known.tensors.covariance)
     frequencies = 0.3 * generator.standard_normal((3, len(known.window_map)))
     size = 6 + len(known.arx_map) + joint
@@ -77,7 +79,7 @@ def learnable(generator: np.random.Generator, known: Predictor, columns: int) ->
 
 
 def rollouts(
-    generator: np.random.Generator, known: Predictor, observed: int, acted: int, count: int = 5
+    generator: np.random.Generator, known: FeedbackModel, observed: int, acted: int, count: int = 5
 ) -> Rollouts:
     actions = generator.standard_normal((count, PAST + HORIZON, acted))
     return Rollouts(
@@ -89,7 +91,7 @@ def rollouts(
     )
 
 
-def by_differences(known: Predictor, at: Learnable, given: Rollouts) -> Any:
+def by_differences(known: FeedbackModel, at: Learnable, given: Rollouts) -> Any:
     """Fourth-order central differences (B, H, d_o, P)."""
     point, step = at.flat(), 1e-4
     columns = []
