@@ -1,8 +1,8 @@
-"""Messages of one topic are laid out alike: their numbers are read off where those before had them.
+"""The layout of a topic's messages: where in the bytes each number stands.
 
-What a library decodes it decodes whole, every name of every joint, though all that changes from
-message to message is numbers, of which a channel asks for a few. A layout says where the numbers
-stand. It holds for every message that has the same texts and lengths of arrays, byte by byte.
+A library decodes a message whole, every name of every joint, though only numbers change from
+message to message, of which a channel needs a few. A layout is valid for every message that has
+the same texts and lengths of arrays, byte by byte: of these, fields are read at their place.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rosbags.typesys.store import Typestore
 from rffpsr_ros.signals.tracks import Decode
 
 MOST_MISSES = 100
-"""A topic whose messages were unlike the one before so many times is looked at no longer."""
+"""After so many messages with another layout than the one before, no more layouts are made."""
 FEWEST_TEXTS, MOST_TEXTS = 4, 1000
-"""Nor are messages with fewer stretches of texts and lengths, for which decoding takes as little as
-reading fields off, or with more."""
+"""Stretches of texts and lengths that a message with a layout has: with fewer, decoding takes as
+little time as reading fields."""
 
 TYPE = "__msgtype__"
-"""Under what name a message tells its type, as those of rosbags do."""
+"""The attribute that holds a message's type, as in messages of rosbags."""
 
 ENCODING = b"\0\1"  # CDR, little-endian; two bytes of options follow
 START = 4
@@ -35,15 +35,15 @@ NUMBERS = {
     **{"int8": "b", "int16": "h", "int32": "i", "int64": "q"},
     **{"uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q"},
 }
-"""Codes of all kinds of numbers, which `struct` and numpy share. A byte is none: libraries do not
-agree what it is."""
+"""Codes of all kinds of numbers, which `struct` and numpy share. The type byte is not among them:
+libraries read it differently."""
 
 Part = Callable[[bytes], Any]
-"""A field of a message laid out so: from the message's bytes to its value."""
+"""A field of a message of one layout: from the message's bytes to its value."""
 
 
 class MessageLayout:
-    """The parts of a message by their names, and what it shares with all that are laid out so."""
+    """The parts of a message by name, and the bytes that all messages of the layout share."""
 
     def __init__(self, parts: Mapping[str, Part], fixed: list[slice], data: bytes) -> None:
         """Take the parts, and where in the bytes of a message its texts and lengths stand."""
@@ -56,12 +56,12 @@ class MessageLayout:
         self._fixed = self._read(data)
 
     def fits(self, data: bytes) -> bool:
-        """Tell whether a message is laid out so."""
+        """Tell whether a message has this layout."""
         return len(data) == self._size and self._read(data) == self._fixed
 
 
 class LazyMessage:
-    """A message whose fields are read off its bytes as they are asked for."""
+    """A message whose fields are read from its bytes when they are used."""
 
     __slots__ = ("_data", "_parts")
 
@@ -105,12 +105,12 @@ def _list(parts: Sequence[Part]) -> Part:
 
 
 class QuickDecode:
-    """Decodes messages of a type; one that is laid out as the last, by looking at its numbers only.
+    """Decodes messages of a type; one with the layout of the last, by reading its numbers only.
 
     Parameters
     ----------
     decode
-        What decodes bytes, and returns None for damaged ones: it has the say on every new layout.
+        Decodes bytes, and returns None for damaged ones; every message with a new layout passes it.
     store
         Holds the definition of the type.
     """
@@ -134,11 +134,11 @@ class QuickDecode:
 
 
 def layout_of(data: bytes, store: Typestore, type_name: str) -> MessageLayout | None:
-    """Return how an undamaged message is laid out; None if that takes a library to tell."""
+    """Return the layout of an undamaged message; None if only a library can read such messages."""
     walk = _Walk(data, store)
     try:
         parts = walk.message(type_name)
-    except (_NotForUs, KeyError, ValueError, struct.error):
+    except (_NotReadHere, KeyError, ValueError, struct.error):
         return None
     if data[:2] != ENCODING or walk.place > len(data):
         return None
@@ -146,7 +146,7 @@ def layout_of(data: bytes, store: Typestore, type_name: str) -> MessageLayout | 
     return MessageLayout(parts, walk.fixed, bytes(data)) if worth else None
 
 
-class _NotForUs(Exception):
+class _NotReadHere(Exception):
     """Something that is not read here, such as a wide text."""
 
 
@@ -176,7 +176,7 @@ class _Walk:
         if inner_node == Nodetype.BASE and inner[0] != "string":
             return self._many(inner[0], count)
         if len(self.fixed) + count > MOST_TEXTS:
-            raise _NotForUs
+            raise _NotReadHere
         if inner_node == Nodetype.BASE:
             return _constant([self._text() for _ in range(count)])
         return _list([self._part(inner_node, inner) for _ in range(count)])
@@ -211,7 +211,7 @@ class _Walk:
         return length
 
     def _fix(self, size: int) -> None:
-        """Pass bytes that no message laid out so may have otherwise."""
+        """Pass bytes that all messages of the layout share."""
         if self.fixed[-1].stop == self.place:
             self.fixed[-1] = slice(self.fixed[-1].start, self.place + size)
         else:
@@ -224,5 +224,5 @@ class _Walk:
 
 def _code(kind: str) -> str:
     if kind not in NUMBERS:
-        raise _NotForUs
+        raise _NotReadHere
     return NUMBERS[kind]
