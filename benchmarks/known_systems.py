@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.models.kalman.linear_system import LinearSystem, forecast_means, settled_means
+from rffpsr_ros.models.kalman.linear_system import LinearSystem, forecast_means, steady_state_means
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -62,7 +62,7 @@ def simulate_linear(system: LinearSystem, ticks: int, seed: int) -> Trajectory:
 def optimal_forecasts(system: LinearSystem, run: Trajectory, origins: Array, steps: int) -> Array:
     """Return the Kalman filter's forecasts (B, H, d_o) from the ticks ``origins`` (B,) of a run."""
     start, observations, actions = system.start[None], run.observations[None], run.actions[None]
-    (means,) = settled_means(system, start, observations, actions)
+    (means,) = steady_state_means(system, start, observations, actions)
     ticks = origins[:, None] + np.arange(steps)
     return forecast_means(system, means[origins], run.actions[ticks])
 

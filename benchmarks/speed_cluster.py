@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.speed_jobs import FUTURE, PAST, RANK, recording
 from benchmarks.tables import markdown, number
 from rffpsr_ros.data.scaling import Run
-from rffpsr_ros.data.window_source import HeldRun, WindowSource
+from rffpsr_ros.data.window_source import RunInMemory, WindowSource
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
@@ -41,7 +41,7 @@ Figures = dict[str, float | str]
 def learn(run: Run, features: int, workers: Workers) -> Figures:
     """Return how long both stages took, and a digest of every bit that they learned."""
     options = TwoStageOptions(past=PAST, future=FUTURE, features=features, rank=RANK)
-    source = WindowSource([HeldRun(run)], PAST, FUTURE, workers)
+    source = WindowSource([RunInMemory(run)], PAST, FUTURE, workers)
     began = time.perf_counter()
     with one_blas_thread():
         system = two_stage_regression(source, options, np.random.default_rng(0)).system

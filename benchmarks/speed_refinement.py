@@ -31,9 +31,14 @@ from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import Cluster
-from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, merged
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Broadcast, merged
 from rffpsr_ros.psr.predictor import TrainableParameters
-from rffpsr_ros.psr.refinement.minibatches import Drawing, Material, draw_minibatches, slope
+from rffpsr_ros.psr.refinement.minibatches import (
+    GradientData,
+    MinibatchSampling,
+    draw_minibatches,
+    minibatch_gradient,
+)
 from rffpsr_ros.psr.refinement.segments import cut_segments
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -70,7 +75,7 @@ class Size(NamedTuple):
     steps: list[Step]
 
 
-def material_of(runs: Sequence[Trajectory]) -> tuple[Material, TrainableParameters]:
+def gradient_data(runs: Sequence[Trajectory]) -> tuple[GradientData, TrainableParameters]:
     """Return what refinement of a model of these recordings works on, and the model's weights."""
     # Timed, not judged: a few iterations give weights of the right sizes.
     parts = SingleRFFPSR(past=PAST, future=HORIZON, iterations=3).fit(runs[:4]).parts
@@ -80,35 +85,37 @@ def material_of(runs: Sequence[Trajectory]) -> tuple[Material, TrainableParamete
     segments = cut_segments(standard, seen, structure, LENGTH, PAST, HORIZON, np.float32)
     columns = segments.observations.shape[2]
     by_horizon = np.full((HORIZON, columns), 1 / (HORIZON * columns))
-    return Material(structure, segments, by_horizon), parts.parameters.astype(np.float32)
+    return GradientData(structure, segments, by_horizon), parts.parameters.astype(np.float32)
 
 
 def size(runs: Sequence[Trajectory], client: Any) -> Size:
     """Return what steps of refinement of a model of these recordings take."""
     pack, generator = import_module("cloudpickle").dumps, np.random.default_rng(0)
-    material, parameters = material_of(runs)
-    here, there = THIS_PROCESS.holding(material), Cluster(client).holding(material)
-    count, ticks = material.segments.target.shape[:2]
+    data, parameters = gradient_data(runs)
+    here, there = THIS_PROCESS.broadcast(data), Cluster(client).broadcast(data)
+    count, ticks = data.segments.target.shape[:2]
     stride, age = LENGTH // FitSettings().columns_per_stride, np.ones(PAST)
 
-    def seconds(holders: Holders[Material], drawing: Drawing) -> float:
+    def seconds(broadcast: Broadcast[GradientData], sampling: MinibatchSampling) -> float:
         began = time.perf_counter()
-        drawn = draw_minibatches(material.segments, drawing, generator)
-        merged(holders.map(partial(slope, parameters), drawn))
+        drawn = draw_minibatches(data.segments, sampling, generator)
+        merged(broadcast.map(partial(minibatch_gradient, parameters), drawn))
         return time.perf_counter() - began
 
     steps = []
     for batch, most in SHAPES:
-        drawing = Drawing(batch, most, HORIZON, stride, age)
-        single = drawing._replace(batch=batch * most, most=1)
-        setups = (here, single), (here, drawing), (there, drawing)
+        sampling = MinibatchSampling(batch, most, HORIZON, stride, age)
+        single = sampling._replace(batch=batch * most, most=1)
+        setups = (here, single), (here, sampling), (there, sampling)
         times = [[seconds(*setup) for setup in setups] for _ in range(STEPS)]
-        drawn = draw_minibatches(material.segments, drawing, generator)
+        drawn = draw_minibatches(data.segments, sampling, generator)
         sent = sum(len(pack(minibatch)) for minibatch in drawn)
-        returned = sum(len(pack(slope(parameters, material, minibatch))) for minibatch in drawn)
+        returned = sum(
+            len(pack(minibatch_gradient(parameters, data, minibatch))) for minibatch in drawn
+        )
         in_one, alone, shared = np.quantile(times[UNSETTLED:], 0.25, axis=0).tolist()
         steps.append(Step(batch, most, in_one, alone, shared, sent, returned))
-    return Size(count, ticks, len(pack(material)), len(pack(parameters)), steps)
+    return Size(count, ticks, len(pack(data)), len(pack(parameters)), steps)
 
 
 def table(results: dict[str, Size], workers: int) -> str:

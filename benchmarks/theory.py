@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from benchmarks.known_systems import IOHMM, random_linear_system, simulate_linear
-from rffpsr_ros.data.passes import FeaturePasses
+from rffpsr_ros.data.feature_source import FeaturesOfWindows
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.models.io_hmm.discrete_system import OFTEN, DiscreteOptions, indicator_stage_one
@@ -104,10 +104,10 @@ def linear_errors(system: LinearSystem, run: Run) -> Errors:
     """Return the errors of two stages on windows of `PAST` and `FUTURE` ticks."""
     source = WindowSource.of_runs([run], PAST, FUTURE)
     draw = np.random.default_rng(0)
-    passes = FeaturePasses(source, LinearFeatures.of, source.sample(20_000, draw))
-    maps = stage_one(passes, AdditiveStageOne, RIDGE, 0.0)
-    projection = project_states(maps, passes, len(system.start), 0.0, draw)
-    two = stage_two(maps, passes, projection, RIDGE)
+    chunks = FeaturesOfWindows(source, LinearFeatures.of, source.sample(20_000, draw))
+    maps = stage_one(chunks, AdditiveStageOne, RIDGE, 0.0)
+    projection = project_states(maps, chunks, len(system.start), 0.0, draw)
+    two = stage_two(maps, chunks, projection, RIDGE)
     true, spread = expected_state(system)
     observing = observability(system, FUTURE + 1)
     state, extended = observing[: -len(system.output)] @ true, observing @ true

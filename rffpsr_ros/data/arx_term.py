@@ -2,8 +2,8 @@
 
     o_t = W_arx [last n o, last n a, a_t, 1]
 
-Beside the predictive state it carries what is nearly linear or integrates (`psr/predictor.py`). By
-itself it is what fills gaps in recordings, which is why it stands below the predictor.
+In the predictor (`psr/predictor.py`) it carries what is nearly linear or integrates. By itself it
+fills gaps in recordings before anything is learned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rffpsr_ros.numerics.arrays import Array
 
 
 class ArxTerm(NamedTuple):
-    """Inputs and gradient of the ARX term; its weights (inputs, d_o) stand with the others."""
+    """Inputs and gradient of the ARX term; its weights (inputs, d_o) are kept elsewhere."""
 
     past: int  # n
 

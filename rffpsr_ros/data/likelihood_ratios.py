@@ -1,7 +1,7 @@
 """Likelihood ratios of recordings whose policy is known: b(a) / pi(a), tick by tick.
 
-The blind policy b is the recordings' own distribution of actions, whatever was seen: the ratios of
-a policy that did not look are then near one, and none is larger than need be.
+The blind policy b is the recordings' own distribution of actions, independent of observations: the
+ratios of a policy that is blind itself are then near one, and none is larger than need be.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST_LOGARITHM = 30.0
 
 
 def with_log_probability(trajectories: Sequence[Trajectory], column: int) -> list[Trajectory]:
-    """Return trajectories without one column of the actions, which told log pi(a) of the others."""
+    """Return trajectories without one column of the actions, log pi(a) of the others."""
     kept = [np.delete(trajectory.actions, column, axis=1) for trajectory in trajectories]
     blind = _blind_log_probabilities(kept)
     return [
@@ -39,13 +39,15 @@ def with_gaussian_policy(
     known counts as blind.
     """
     blind = _blind_log_probabilities([trajectory.actions for trajectory in trajectories])
-    told = []
+    weighted = []
     for trajectory, expected in zip(trajectories, blind, strict=True):
         error = trajectory.actions[1:] - trajectory.observations[:-1] @ gains.T - offset
         chosen = _log_normal(error / deviation) - np.log(deviation).sum()
         difference = np.concatenate([[0.0], expected[1:] - chosen])
-        told.append(_with_ratios(trajectory, trajectory.actions, np.nan_to_num(difference), None))
-    return told
+        weighted.append(
+            _with_ratios(trajectory, trajectory.actions, np.nan_to_num(difference), None)
+        )
+    return weighted
 
 
 def with_table_policy(
@@ -62,7 +64,7 @@ def with_table_policy(
         If an action was recorded that the table does not know, or gives no chance.
     """
     blind = _blind_log_probabilities([trajectory.actions for trajectory in trajectories])
-    told = []
+    weighted = []
     for trajectory, expected in zip(trajectories, blind, strict=True):
         rows = _places(trajectory.observations[:-1], seen)
         columns = _places(trajectory.actions[1:], acted)
@@ -77,8 +79,8 @@ def with_table_policy(
             )
         ratio = expected[1:] - np.log(np.where(rows >= 0, chance, 1.0))
         difference = np.concatenate([[0.0], np.where(rows >= 0, ratio, 0.0)])
-        told.append(_with_ratios(trajectory, trajectory.actions, difference, None))
-    return told
+        weighted.append(_with_ratios(trajectory, trajectory.actions, difference, None))
+    return weighted
 
 
 def _places(rows: Array, values: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.numerics.arrays import Array, as_sent
+from rffpsr_ros.numerics.arrays import Array, c_ordered
 
 
 @dataclass
@@ -92,4 +92,4 @@ class Regression:
 
     def solve(self, ridge: float) -> Array:
         """Return the ridge weights (d_y, d_x)."""
-        return as_sent(ridge_regression(self.target_input.mean, self.input_input.mean, ridge))
+        return c_ordered(ridge_regression(self.target_input.mean, self.input_input.mean, ridge))

@@ -5,7 +5,7 @@ the uncentred second moment, which is touched only through products with thin ma
 size times rank, time is linear in the number of rows, and every sweep re-orthogonalises, so
 directions of small variance are not lost to rounding. Where there are fewer rows than columns, the
 Gram matrix between them, G = V L V^T, gives all directions of their span exactly: X^T V L^{-1/2}.
-It serves features that are known by their inner products alone, too.
+This also serves features of which only inner products are known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from rffpsr_ros.data.moments import Moment
-from rffpsr_ros.numerics.arrays import Array, as_sent
+from rffpsr_ros.numerics.arrays import Array, c_ordered
 
 OVERSAMPLING = 10
 SWEEPS = 2
@@ -63,7 +63,7 @@ def principal_directions(
     eigenvalues, vectors = scipy.linalg.eigh(compressed.mean)
     singular = np.sqrt(np.maximum(eigenvalues[::-1], 0))
     kept = min(rank, max(1, int(np.sum(singular > tolerance * singular[0]))))
-    return as_sent(_fix_signs(basis @ vectors[:, ::-1][:, :kept]))
+    return c_ordered(_fix_signs(basis @ vectors[:, ::-1][:, :kept]))
 
 
 def gram_coordinates(gram: Array, rank: int, tolerance: float) -> tuple[Array, float]:

@@ -1,6 +1,6 @@
-"""Bounds of observations, learned from where recordings show them held at one value.
+"""Bounds of observations, learned from where recordings stay at one extreme value.
 
-A sensor at the end of its scale, a tank that runs over, a joint at its stop: the signal comes to
+A sensor at the end of its scale, a tank that runs over, a joint at its stop: the signal reaches
 its highest or lowest value, stays there to the last digit for a while, and leaves again. Elsewhere
 noise, or motion, lets hardly any value last.
 """
@@ -44,10 +44,10 @@ class Bounds(NamedTuple):
 
 
 def learned_bounds(recordings: Sequence[Array]) -> Bounds | None:
-    """Return the bounds that recordings (T, d_o) show, or None if they show none.
+    """Return the bounds of recordings (T, d_o), or None if there are none.
 
-    Only stays that were come to and left again count: where a recording happens to begin or to
-    end, or is at rest, says nothing about how far it could go.
+    Only stays that were reached and left again count: where a recording happens to begin or to end,
+    or is at rest, says nothing about how far it could go.
     """
     by_column = [
         [seen for run in recordings if len(seen := run[np.isfinite(run[:, i]), i])]

@@ -1,8 +1,8 @@
 """A subsample of recordings that does not grow with them.
 
-The two stages look at every window. What follows them - the predictor's regression, refinement,
-guards, judging - goes over the same ticks again and again, and a subsample serves it as well as
-hours of recordings.
+The two stages sum over every window. What follows them - the predictor's regression, refinement,
+the filter monitor, validation - uses the same ticks again and again, and a subsample serves it as
+well as hours of recordings.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def subsample(
         order = generator.permutation(len(stretches))
         ticks = np.cumsum([len(stretches[i]) for i in order])
         chosen = [stretches[i] for i in np.sort(order[ticks <= SUBSAMPLE])]
-    # What is stored elsewhere is read where that is.
+    # What is stored on a worker is read there.
     stored = [t for t in chosen if type(t) is not Trajectory]
     read = iter(workers.map(_load, stored))
     return [t if type(t) is Trajectory else next(read) for t in chosen]

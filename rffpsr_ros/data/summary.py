@@ -1,4 +1,4 @@
-"""What one look at all recordings tells: ranges, scaling, and how many windows are complete."""
+"""A summary of recordings in one pass: ranges, scaling, and how many windows are complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers, grouped, merged
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 STRETCH = 2**16
-"""Ticks looked at together."""
+"""Ticks summarised at once."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class DataSummary:
     windows: int  # complete ones
 
     def merge(self, other: DataSummary) -> None:
-        """Add what other recordings tell."""
+        """Add the summary of other recordings."""
         self.observations.merge(other.observations)
         self.actions.merge(other.actions)
         self.windows += other.windows
@@ -83,7 +83,7 @@ def summarise(
         for trajectory in trajectories
         for start in range(0, len(trajectory), STRETCH)
     ]
-    return merged(workers.map(_Look(past, future), grouped(stretches, len, STRETCH)))
+    return merged(workers.map(_Summarise(past, future), grouped(stretches, len, STRETCH)))
 
 
 def check_summary(
@@ -118,7 +118,7 @@ def check_summary(
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Summarise:
     past: int
     future: int
 

@@ -36,9 +36,9 @@ def tick_chunks(ticks: Array) -> Iterator[Array]:
 def settled_ticks(seen: Array, past: int) -> Array:
     """Return the ticks of a run that were seen, and all ``past`` ticks before them.
 
-    ``seen`` (T, d_o) says what was observed. What stands in for the past before a run's start
-    would teach every tick's regression something false; only runs so short that hardly a whole
-    window fits into them take part from their start.
+    ``seen`` (T, d_o) says what was observed. The values assumed before a run's start would bias the
+    regression; only runs so short that hardly a whole window fits into them are used from their
+    start.
     """
     complete = np.asarray(seen.all(axis=1))
     before = np.full(past, len(seen) < 2 * past)

@@ -1,7 +1,7 @@
-"""Windows of recordings, passed over block by block: memory does not grow with the recordings.
+"""Windows of recordings, summed over block by block: memory does not grow with the recordings.
 
 A block is a few stretches of recordings, cut by the recordings' lengths alone, each with the ticks
-that its last windows need. Whoever works on a block reads it, forms its windows chunk by chunk and
+that its last windows need. A worker reads its block, forms the windows chunk by chunk and
 returns sums; blocks are merged in their order.
 """
 
@@ -59,7 +59,7 @@ class Recording(Protocol):
         ...
 
 
-class HeldRun(NamedTuple):
+class RunInMemory(NamedTuple):
     """A run that is in memory."""
 
     run: Run
@@ -69,16 +69,16 @@ class HeldRun(NamedTuple):
         """Number of ticks."""
         return len(self.run.actions)
 
-    def cut(self, start: int, stop: int) -> HeldRun:
+    def cut(self, start: int, stop: int) -> RunInMemory:
         """Return the stretch of ticks ``start`` to ``stop`` (half-open)."""
-        return HeldRun(Run(*(rows[start:stop] for rows in self.run)))
+        return RunInMemory(Run(*(rows[start:stop] for rows in self.run)))
 
     def read(self) -> Run:
         """Return the ticks."""
         return self.run
 
 
-class Standardised(NamedTuple):
+class StandardisedRecording(NamedTuple):
     """A trajectory, read and standardised when asked for."""
 
     trajectory: Trajectory
@@ -90,7 +90,7 @@ class Standardised(NamedTuple):
         """Number of ticks."""
         return len(self.trajectory)
 
-    def cut(self, start: int, stop: int) -> Standardised:
+    def cut(self, start: int, stop: int) -> StandardisedRecording:
         """Return the stretch of ticks ``start`` to ``stop`` (half-open)."""
         return self._replace(trajectory=self.trajectory.slice(start, stop))
 
@@ -104,7 +104,7 @@ Block = Sequence[Recording]
 
 @dataclass(frozen=True)
 class WindowSource:
-    """The windows of recordings with ``past`` and ``future`` ticks, and who passes over them."""
+    """The windows of recordings with ``past`` and ``future`` ticks, and the workers on them."""
 
     recordings: Sequence[Recording]
     past: int
@@ -114,7 +114,7 @@ class WindowSource:
     @classmethod
     def of_runs(cls, runs: Iterable[Run], past: int, future: int) -> WindowSource:
         """Return the windows of runs that are in memory."""
-        return cls([HeldRun(run) for run in runs], past, future)
+        return cls([RunInMemory(run) for run in runs], past, future)
 
     @property
     def count(self) -> int:
@@ -159,7 +159,7 @@ class WindowSource:
             for block, here, end in zip(blocks, places, ends, strict=True)
             if len(here)
         ]
-        return joined_windows(list(self.workers.map(_Pick(self.past, self.future), picks)))
+        return joined_windows(list(self.workers.map(_SampleOfBlock(self.past, self.future), picks)))
 
     def starts(self) -> tuple[Array, Array]:
         """Return the recordings' first futures o_{1:k}, a_{1:k} as rows (N, k d_o) and (N, k d_a).
@@ -168,8 +168,10 @@ class WindowSource:
         """
         long = [recording for recording in self.recordings if recording.ticks >= self.future]
         some = evenly_spread(long, STARTS)
-        begun = grouped([r.cut(0, self.future) for r in some], lambda _: 1, CHUNK)
-        parts = [part for part in self.workers.map(_Starts(self.future), begun) if len(part[0])]
+        first = grouped([r.cut(0, self.future) for r in some], lambda _: 1, CHUNK)
+        parts = [
+            part for part in self.workers.map(_FirstFutures(self.future), first) if len(part[0])
+        ]
         if not parts:
             return np.empty((0, 0)), np.empty((0, 0))
         observations, actions = zip(*parts, strict=True)
@@ -190,7 +192,7 @@ class _BlockSum:
 
 
 @dataclass(frozen=True)
-class _Pick:
+class _SampleOfBlock:
     """The chosen windows of a block, without those that have missing observations."""
 
     past: int
@@ -219,10 +221,10 @@ class _Pick:
 
 
 @dataclass(frozen=True)
-class _Starts:
+class _FirstFutures:
     """The first futures of recordings."""
 
     future: int
 
-    def __call__(self, begun: Block) -> tuple[Array, Array]:
-        return first_windows([recording.read() for recording in begun], self.future)
+    def __call__(self, block: Block) -> tuple[Array, Array]:
+        return first_windows([recording.read() for recording in block], self.future)

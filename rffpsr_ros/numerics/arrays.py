@@ -11,9 +11,10 @@ Array: TypeAlias = NDArray[Any]
 """An array of floats; float64 unless a caller chose float32 for speed."""
 
 
-def as_sent(values: Array) -> Array:
-    """Return a copy that lies in memory as it would in a process that was sent it.
+def c_ordered(values: Array) -> Array:
+    """Return a copy in C order, as pickling makes one.
 
-    Products round differently by order and strides in memory.
+    Products round differently by order and strides in memory: so they have the same bits in the
+    process that made an array and in one that was sent it.
     """
     return np.array(values, order="C")

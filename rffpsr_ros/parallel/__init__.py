@@ -1,1 +1,1 @@
-"""Who does the work: this process or a Dask cluster, always with the same result."""
+"""Computing in this process or on a Dask cluster, with the same bits."""

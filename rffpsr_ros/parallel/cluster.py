@@ -1,6 +1,6 @@
-"""Work done by the workers of a Dask cluster, in the fixed order of the data.
+"""Computing by the workers of a Dask cluster, in the fixed order of the data.
 
-Nothing here imports Dask: whoever has its client brings it along.
+Nothing here imports Dask: who calls has its client.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from rffpsr_ros.parallel.blas_threads import keep_one_blas_thread
 from rffpsr_ros.parallel.freed_memory import keep_freed_memory
 from rffpsr_ros.parallel.workers import (
     THIS_PROCESS,
-    HeldT,
-    Holders,
+    Broadcast,
     ItemT,
     ResultT,
+    ValueT,
     Workers,
 )
 
 AHEAD = 3
-"""Items handed out per thread of the cluster: enough that none waits for the next one."""
+"""Items submitted per thread of the cluster: enough that none waits for the next one."""
 
 
 class Cluster:
     """The workers of a Dask cluster.
 
-    An item goes where its recording was read, while that worker lives; every item can be worked on
+    An item goes to the worker that read its recording, while that lives; every item can be computed
     by any worker, and its result does not depend on which. So a lost worker costs the items it was
-    about, and the bags it had read.
+    working on, and the bags it had read.
 
     Parameters
     ----------
@@ -66,24 +66,24 @@ class Cluster:
                 break
             yield result
 
-    def holding(self, value: HeldT) -> Holders[HeldT]:
-        """Return the workers with a value that travels to them once, however often they map."""
-        return _HeldByWorkers[HeldT](self._client, self._pack, self._send(value))
+    def broadcast(self, value: ValueT) -> Broadcast[ValueT]:
+        """Send a value to every worker once, for any number of maps."""
+        return _ClusterBroadcast[ValueT](self._client, self._pack, self._send(value))
 
     def _send(self, value: Any) -> Any:
         """Return the future of a value, which as a task's result is made again where it is lost.
 
-        It and the items are packed here: Dask would give arrays that lie anywhere in memory, and
-        products round differently there.
+        It and the items are pickled here: Dask would give arrays of another alignment, and products
+        round differently there.
         """
         with warnings.catch_warnings():
-            # Data within a graph are what Dask warns of, and what makes them survive their holder.
+            # Dask warns of data within a graph; there they survive the worker that has them.
             warnings.filterwarnings("ignore", "Sending large graph")
             return self._client.submit(_same, self._pack(value), pure=False)
 
     def _result(self, future: Any) -> Any:
         result = future.result()
-        if hasattr(result, "home"):  # what it tells of lies where it was made
+        if hasattr(result, "home"):  # a recording that lies where it was read
             result.home = next(iter(self._client.who_has([future])[future.key]), None)
         return result
 
@@ -93,20 +93,20 @@ class Cluster:
         return self._client.submit(_do, work, self._pack(item), pure=False, **place)
 
 
-class _HeldByWorkers(Generic[HeldT]):
+class _ClusterBroadcast(Generic[ValueT]):
     """The workers of a cluster with a value; each thread gets one share of the items.
 
-    A map may take no longer than a few of Dask's round trips: one for all of a thread's items is
-    what it can afford, and the function travels with them.
+    A map may take no longer than a few of Dask's round trips: it submits one task for all of a
+    thread's items, and the function with them.
     """
 
-    def __init__(self, client: Any, pack: Callable[[Any], bytes], held: Any) -> None:
+    def __init__(self, client: Any, pack: Callable[[Any], bytes], value: Any) -> None:
         self._client = client
         self._pack = pack
-        self._held = held
+        self._value = value
 
     def map(
-        self, function: Callable[[HeldT, ItemT], ResultT], items: Sequence[ItemT]
+        self, function: Callable[[ValueT, ItemT], ResultT], items: Sequence[ItemT]
     ) -> Iterator[ResultT]:
         threads = self._client.nthreads().items()
         turns = sorted((turn, worker) for worker, count in threads for turn in range(count))
@@ -116,7 +116,7 @@ class _HeldByWorkers(Generic[HeldT]):
         futures = [
             self._client.submit(
                 _do_share,
-                self._held,
+                self._value,
                 self._pack((function, share)),
                 pure=False,
                 workers=place,
@@ -142,10 +142,10 @@ def _do(work: bytes, item: bytes) -> Any:
     return _unpacked(work)(pickle.loads(item))
 
 
-def _do_share(held: bytes, share: bytes) -> list[Any]:
+def _do_share(parcel: bytes, share: bytes) -> list[Any]:
     _settle()
     function, items = pickle.loads(share)
-    value = _unpacked(held)
+    value = _unpacked(parcel)
     return [function(value, item) for item in items]
 
 

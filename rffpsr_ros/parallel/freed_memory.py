@@ -1,4 +1,4 @@
-"""Freed memory kept for what comes next, where the C library would give it back at once.
+"""Freed memory kept for the next arrays, where the C library would give it back at once.
 
 Dask starts workers with ``MALLOC_TRIM_THRESHOLD_`` at 64 kB: every larger array that is dropped
 goes back to the system. Gradients make and drop thousands of them, and would spend a sixth of their

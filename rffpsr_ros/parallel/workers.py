@@ -1,7 +1,7 @@
-"""Who does the work of a pass over the data: this process, or others.
+"""Who computes sums over the data: this process, or the workers of a cluster.
 
-A pass is a function mapped over items in the order of the data, and its sums merged in that order.
-Items and order depend on the data only, so whoever does the work, the result has the same bits.
+A function is mapped over items in the order of the data, and its results are merged in that order.
+Items and order depend on the data only, so whoever computes them, the sum has the same bits.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-HeldT = TypeVar("HeldT")
-HeldT_co = TypeVar("HeldT_co", covariant=True)
+ValueT = TypeVar("ValueT")
+ValueT_co = TypeVar("ValueT_co", covariant=True)
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -27,18 +27,18 @@ class Mergeable(Protocol):
 SumT = TypeVar("SumT", bound=Mergeable)
 
 
-class Holders(Protocol[HeldT_co]):
-    """Workers that hold a value, which whatever they do begins with."""
+class Broadcast(Protocol[ValueT_co]):
+    """A value that every worker has, as the first argument of what is mapped."""
 
     def map(
-        self, function: Callable[[HeldT_co, ItemT], ResultT], items: Sequence[ItemT]
+        self, function: Callable[[ValueT_co, ItemT], ResultT], items: Sequence[ItemT]
     ) -> Iterator[ResultT]:
         """Yield the function's results for the value and each item, in the order of the items."""
         ...
 
 
 class Workers(Protocol):
-    """Those who do the work."""
+    """Those who compute: `ThisProcess`, or a `Cluster`."""
 
     def map(
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
@@ -46,13 +46,13 @@ class Workers(Protocol):
         """Yield the function's results in the order of the items."""
         ...
 
-    def holding(self, value: HeldT) -> Holders[HeldT]:
-        """Return the workers with a value that travels to them once, however often they map."""
+    def broadcast(self, value: ValueT) -> Broadcast[ValueT]:
+        """Send a value to every worker once, for any number of maps."""
         ...
 
 
 class ThisProcess:
-    """Work done here, one item after the other."""
+    """Computes here, one item after the other."""
 
     def map(
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
@@ -60,17 +60,17 @@ class ThisProcess:
         """Yield the function's results in the order of the items."""
         return map(function, items)
 
-    def holding(self, value: HeldT) -> Holders[HeldT]:
-        """Return this process with a value in its hands."""
-        return _HeldHere(value)
+    def broadcast(self, value: ValueT) -> Broadcast[ValueT]:
+        """Return the value for any number of maps."""
+        return _LocalBroadcast(value)
 
 
-class _HeldHere(Generic[HeldT]):
-    def __init__(self, value: HeldT) -> None:
+class _LocalBroadcast(Generic[ValueT]):
+    def __init__(self, value: ValueT) -> None:
         self._value = value
 
     def map(
-        self, function: Callable[[HeldT, ItemT], ResultT], items: Sequence[ItemT]
+        self, function: Callable[[ValueT, ItemT], ResultT], items: Sequence[ItemT]
     ) -> Iterator[ResultT]:
         return map(partial(function, self._value), items)
 

@@ -1,7 +1,7 @@
 """Whitened coordinates: bases in which the inputs of a linear term have unit second moments.
 
-Gradient steps on weights of strongly correlated inputs (twenty samples of a smooth signal) go
-almost nowhere; on the same weights in whitened coordinates they go straight.
+Gradient steps on weights of strongly correlated inputs (twenty samples of a smooth signal) make
+hardly any progress; in whitened coordinates they do. Not the paper's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def whitening(second_moment: Array, floor: float, ridge: float = 0.0) -> Array:
     """Return T (d, d) such that rows x T have nearly unit second moments.
 
     Directions weaker than ``floor`` times the strongest (in variance), or than ``ridge``, are not
-    blown up further.
+    amplified further.
     """
     eigenvalues, vectors = scipy.linalg.eigh(second_moment)
     clipped = np.maximum(eigenvalues, 0) + floor * max(eigenvalues[-1], 1e-30) + ridge

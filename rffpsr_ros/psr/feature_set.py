@@ -1,8 +1,8 @@
 """All features the two stages need, drawn once and projected, and windows turned into them.
 
-Follows the first half of the paper's algorithm Learn-RFF-PSR ("Feature projection using PCA").
+The first half of the paper's algorithm Learn-RFF-PSR, "Feature projection using PCA".
 Features are computed on the fly, chunk by chunk; neither raw features nor products of features
-are ever held for all windows.
+are ever in memory for all windows.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao, symmetric_products
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_feature_map
-from rffpsr_ros.psr.stage_windows import Pair
+from rffpsr_ros.psr.instance_features import FeaturePair
 
 PROJECTION_WINDOWS = 2048
 """Windows that projections are found on, at the most."""
 
 JUDGING_WINDOWS = 1024
-"""Further windows that tell how much the projections lose."""
+"""Further windows, on which what the projections lose is measured."""
 
 
 @dataclass(frozen=True)
@@ -101,17 +101,19 @@ class WindowFeatures:
         return khatri_rao(self.action, _shifted(maps, actions, self.future_action))
 
     @property
-    def state(self) -> Pair:
+    def state(self) -> FeaturePair:
         """Return the pair of Q_t."""
-        return Pair(self.future_action, self.future_observation)
+        return FeaturePair(self.future_action, self.future_observation)
 
     @property
-    def extended(self) -> tuple[Pair, Pair]:
+    def extended(self) -> tuple[FeaturePair, FeaturePair]:
         """Return the pairs of P^xi_t and P^o_t: xi^a and xi^o, phi^a and phi^o x phi^o."""
         maps, (extended, products) = self._maps, self.observation_products
         return (
-            Pair(self.action_products @ maps.extended_action, extended @ maps.extended_observation),
-            Pair(self.action, products @ maps.products),
+            FeaturePair(
+                self.action_products @ maps.extended_action, extended @ maps.extended_observation
+            ),
+            FeaturePair(self.action, products @ maps.products),
         )
 
 
@@ -155,7 +157,7 @@ def _shifted(features: Features, values: Array, future: Array) -> Array:
     return shifted
 
 
-class Fitted(NamedTuple):
+class FittedFeatures(NamedTuple):
     """Features fitted to a sample of windows."""
 
     features: FeatureSet
@@ -166,7 +168,7 @@ class Fitted(NamedTuple):
 
 def fit_features(
     source: WindowSource, options: FeatureOptions, generator: np.random.Generator
-) -> Fitted:
+) -> FittedFeatures:
     """Draw frequencies by the median trick and find all projections on a sample of windows."""
     drawn = source.sample(PROJECTION_WINDOWS + JUDGING_WINDOWS, generator)
     kept = generator.permutation(len(drawn.actions))
@@ -200,7 +202,7 @@ def fit_features(
     )
     chunks = chunks_of(sample.astype(np.float32))
     single = fit_products(maps.astype(np.float32), chunks, options, generator)
-    return Fitted(FeatureSet(*maps[:5], *single[5:]), sample, lost)
+    return FittedFeatures(FeatureSet(*maps[:5], *single[5:]), sample, lost)
 
 
 def fit_products(

@@ -1,9 +1,12 @@
 """The predictive state's dynamics: contracted tensors, one step of the filter, and its gradient.
 
+Paper, "HSE-PSR as a predictive state controlled model": filtering, and "Model refinement by local
+optimization": its gradient.
+
 After projection the paper's linear map P_t = W Q_t is small enough to be contracted with every
 fixed projection around it. What remains are tensors indexed by state and action feature, so that
 one step reads: join state and action, u = q x phi^a; read off the covariance of the observation's
-features; condition on what was seen. Recorded and predicted observations take the same step.
+features; condition on the observation. Recorded and predicted observations take the same step.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ class StateTensors(Protocol):
     def covariance(self) -> Array:
         """Upper triangle of C_oo given state and action (p r_a, r_o (r_o + 1) / 2).
 
-        Full matrices (p r_a, r_o^2) are taken as well, for weights learned elsewhere.
+        Full matrices (p r_a, r_o^2) are taken as well, for tensors learned elsewhere.
         """
         ...
 
@@ -73,7 +76,7 @@ class StepGradient(NamedTuple):
 
 
 def inverse_of_square(covariances: Array, regularisation: float) -> Array:
-    """Return (C^2 + lambda)^{-1} of symmetric matrices (N, n, n): C times it stands for C^{-1}.
+    """Return (C^2 + lambda)^{-1} of symmetric matrices (N, n, n): C times it replaces C^{-1}.
 
     Estimated covariances often have negative eigenvalues, which C^2 has not (paper, lemma on
     covariances that are not positive semidefinite). All conditioning on samples rests on this.
@@ -144,7 +147,7 @@ def filter_runs(
 ) -> list[Array]:
     """Return the states (T, p) before each tick of every run, from features (T, r) each.
 
-    The runs go side by side, the longest first, so that those that still go on come first.
+    The runs go side by side, the longest first, so that those not yet ended come first.
     """
     order = sorted(range(len(actions)), key=lambda run: -len(actions[run]))
     lengths = np.array([len(actions[run]) for run in order])

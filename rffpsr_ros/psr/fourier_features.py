@@ -1,7 +1,6 @@
 """Random Fourier features of the Gaussian kernel, projected onto their principal directions.
 
-Paper, "Predictive state controlled models with random Fourier features", and the first lines of
-algorithm Learn-RFF-PSR; features by Rahimi and Recht 2007.
+Paper, "Approximating HSE-PSR with Random Fourier Features"; Rahimi and Recht 2007.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.principal_directions import principal_directions
-from rffpsr_ros.numerics.arrays import Array, as_sent
+from rffpsr_ros.numerics.arrays import Array, c_ordered
 
 MEDIAN_POINTS = 1000
 """Points that the median trick looks at; more change the bandwidth by less than a percent."""
@@ -108,7 +107,7 @@ class FeatureMap(NamedTuple):
 
     def astype(self, dtype: type[np.floating]) -> FeatureMap:
         """Return the same map computing in another precision."""
-        return FeatureMap(*(as_sent(part.astype(dtype)) for part in self))
+        return FeatureMap(*(c_ordered(part.astype(dtype)) for part in self))
 
 
 def draw_feature_map(

@@ -1,5 +1,7 @@
 """Features of the Gaussian kernel itself, by Gram matrices: HSE-PSR without approximation.
 
+Paper, "HSE-PSR as a predictive state controlled model".
+
 All that kernel Bayes' rule computes lies in the span of the training windows' features. The Gram
 matrix G = V L V^T gives an orthonormal basis of that span, in which x has the coordinates
 L^{-1/2} V^T k(X, x): inner products are the kernel's, and what is learned from such coordinates is
@@ -21,7 +23,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_set import (
     FeatureOptions,
     FeatureSet,
-    Fitted,
+    FittedFeatures,
     fit_products,
 )
 from rffpsr_ros.psr.fourier_features import median_distance
@@ -39,7 +41,7 @@ def needed_memory(windows: int, columns: int, rank: int) -> float:
 
 def fit_gram_features(
     source: WindowSource, options: FeatureOptions, generator: np.random.Generator, memory: float
-) -> Fitted:
+) -> FittedFeatures:
     """Return the kernel's features in coordinates of all windows; ``memory`` is in bytes.
 
     Raises
@@ -80,4 +82,4 @@ def fit_gram_features(
     )
     chunks = chunks_of(sample)
     features = fit_products(maps, chunks, options, generator)
-    return Fitted(features, sample, lost, np.float64)
+    return FittedFeatures(features, sample, lost, np.float64)

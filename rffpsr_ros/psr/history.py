@@ -1,4 +1,7 @@
-"""A belief from a finite history: where a run is entered in the middle, or a belief was lost."""
+"""A belief from a finite history: where a run is entered in the middle, or a belief was lost.
+
+Not the paper's, whose filter starts at Q_0.
+"""
 
 from __future__ import annotations
 

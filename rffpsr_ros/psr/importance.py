@@ -1,10 +1,11 @@
 """Importance weights for windows whose actions were chosen by a policy that looked.
 
 Stage one takes the distribution of a window under the recording's policy for that under a blind one
-(paper, footnote to "Predictive state controlled models"; Bowling et al. 2006, Boots et al. 2011).
-Given history the two differ by the product, over the window's ticks, of the ratios b(a) / pi(a).
-Its variance grows exponentially with the ticks, so the product takes only so many of them, from the
-window's first on, as leave a useful number of effective windows, and single weights are limited.
+(paper, footnote to "Learning A Predictive State Controlled Model"; Bowling et al. 2006, Boots et
+al. 2011). Given history the two differ by the product, over the window's ticks, of the ratios
+b(a) / pi(a). Its variance grows exponentially with the ticks, so the product takes only so many of
+them, from the window's first on, as leave a useful number of effective windows, and single weights
+are limited.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The predictor before refinement: weights of state, ARX and NARX term by one ridge regression.
 
 For the state alone this is the paper's regression of W_pred on the filtered states of the training
-recordings (section "Predictive state controlled models with random Fourier features").
+recordings ("Model refinement by local optimization").
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATE_CAP = 5.0
 """States are held within so many times the largest training state."""
 
 STATE_FLOOR = 1e-6
-"""State directions weaker than this, relative to the strongest, are not blown up further."""
+"""State directions weaker than this, relative to the strongest, are not amplified further."""
 
 ARX_FLOOR = 1e-9
 """The same of the ARX term's inputs, which are nearly collinear where signals are smooth."""
@@ -35,7 +35,7 @@ ARX_FLOOR = 1e-9
 
 @dataclass(frozen=True)
 class RidgeChoices:
-    """Among which ridges the weights before refinement are chosen.
+    """Among which ridges those of the regression before refinement are chosen.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""The Gaussian kernel, and the map to coordinates of its features in the span of some points."""
+"""The Gaussian kernel, and the map to coordinates of its features in the span of some points.
+
+Paper, "Hilbert Space Embedding of Distributions".
+"""
 
 from __future__ import annotations
 

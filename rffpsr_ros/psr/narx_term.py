@@ -2,8 +2,8 @@
 
     o_t = W_narx z,   z = features of [last m o, last m a, a_t]
 
-Random Fourier features of the newest ticks tell what is nonlinear in them more sharply than a state
-that has to remember everything. The term is not the paper's, and off in `RFFPSR.paper()`.
+Random Fourier features of the newest ticks resolve what is nonlinear in them better than a state
+does, which has to remember all of the past. Not the paper's, and off in `RFFPSR.paper()`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ RANK = 2 / 3
 """Cap on the directions kept of the features, relative to their frequencies."""
 
 TOLERANCE = 1e-7
-"""Weak directions of smooth features tell much where there is no noise; the ridge judges them."""
+"""Weak directions of smooth features matter where there is no noise; the ridge damps the others."""
 
 BANDWIDTH = 2.0
 """Bandwidth of the features, as a multiple of the median distance."""
 
 WHITENING_FLOOR = 1e-4
-"""Directions weaker than this, relative to the strongest, are not blown up further."""
+"""Directions weaker than this, relative to the strongest, are not amplified further."""
 
 Box = tuple[Array, Array, Array, Array]
 """Low and high of observations, then of actions."""
 
 
 class NarxTerm(NamedTuple):
-    """Features and gradient of the NARX term; its weights (r_z, d_o) stand with the others."""
+    """Features and gradient of the NARX term; its weights (r_z, d_o) are kept elsewhere."""
 
     features: Features  # z
     past: int  # m

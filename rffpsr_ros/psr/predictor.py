@@ -1,11 +1,11 @@
-"""The predictor: the predictive state, an ARX term and a NARX term, added up.
+"""The predictor: the predictive state, an ARX term and a NARX term, summed.
 
     o_t = W_1 (q_t x phi^a(a_t)) + W_arx [last n (o, a), a_t, 1] + W_narx z(last m (o, a), a_t)
     q_{t+1} = filter(q_t, phi^a(a_t), phi^o(o_t))
 
-The first term alone is the paper's RFF-PSR (section "Predictive state controlled models with random
-Fourier features"). The ARX term carries what is nearly linear or integrates, the NARX term what a
-short window shows. Where recordings show bounds, predictions are held within.
+The first term alone is the paper's RFF-PSR with W_1 its W_pred ("Model refinement by local
+optimization"). The ARX term carries what is nearly linear or integrates, the NARX term what
+is nonlinear in a short window. Predictions are held within bounds where recordings have them.
 
 A term is a class with the methods of `WindowTerm`, weights of its name in `TrainableParameters`, an
 entry in `FixedStructure.terms` and a regression in `initialisation.py`; what refines follows. What
@@ -56,7 +56,7 @@ class WindowTerm(Protocol):
 
     @property
     def past(self) -> int:
-        """Return how many past ticks the term looks at."""
+        """Return how many past ticks the term takes."""
         ...
 
     def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
@@ -86,7 +86,7 @@ class FixedStructure(NamedTuple):
 
     @property
     def past(self) -> int:
-        """Return how many past ticks a prediction looks at."""
+        """Return how many past ticks a prediction takes."""
         return max(self.arx_past, self.narx_past)
 
     def terms(self) -> dict[str, WindowTerm]:

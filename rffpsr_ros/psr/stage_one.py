@@ -1,7 +1,8 @@
 """Stage one: the expected conditional operator E[psi^o | psi^a; h] as a function of history.
 
-Two ways to the same object (paper, "Joint S1 Approach" and "Conditional S1 Approach"). Both are
-written for a generic pair (output, action): the future pair (psi^o, psi^a) gives the predictive
+Two estimates of the same object (paper, "Joint S1 Approach" and "Conditional S1 Approach", and "S1
+Regression for HSE-PSR"). Both
+are written for a generic pair (output, action): the future pair (psi^o, psi^a) gives the predictive
 state Q_t, the extended pair (xi^o, xi^a) and the immediate pair (phi^o x phi^o, phi^a) give the
 two halves of the extended state P_t.
 """
@@ -34,7 +35,7 @@ class ConditionalOperators(Protocol):
 
 
 class StageOne(Protocol):
-    """A stage-one regression under way: moments are added chunk by chunk, then solved."""
+    """A stage-one regression: moments are added chunk by chunk, then solved."""
 
     def add(
         self, history: Array, actions: Array, outputs: Array, weights: Array | None = None

@@ -1,6 +1,6 @@
 """Stage two: the linear map P_t = W Q_t between what stage one returns.
 
-Nothing here knows what features are or how a state is filtered: that is an instance's own.
+Paper, "S2 Regression and Learning Algorithm". Features and filter are those of an instance.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from rffpsr_ros.data.feature_source import FeatureSource
 from rffpsr_ros.data.moments import Moment, Regression, ridge_regression
-from rffpsr_ros.data.passes import Passes
 from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.instance_features import InstanceFeatures
 from rffpsr_ros.psr.stage_one import ConditionalOperators
-from rffpsr_ros.psr.stage_windows import StageWindows
 
-WindowsT = TypeVar("WindowsT", bound=StageWindows)
+WindowsT = TypeVar("WindowsT", bound=InstanceFeatures)
 
-Beside = Callable[[Array, WindowsT], tuple[Array, Array]]
-"""Inputs and targets of a further regression on the states (N, p) of a chunk."""
+SideRegression = Callable[[Array, WindowsT], tuple[Array, Array]]
+"""Inputs and targets of another regression on the states (N, p) of a chunk."""
 
 
 class StageOneMaps(NamedTuple):
@@ -41,12 +41,12 @@ class StageTwo(NamedTuple):
     weights: tuple[Array, ...]  # W: vec P = W q for each part of P_t, (outputs * actions, p)
     mean: Array  # (p,), the average state
     second: Array  # (p, p), the states' second moment
-    beside: Array  # (targets, inputs) of the regression beside; empty without one
+    side_weights: Array  # (targets, inputs) of the side regression; empty without one
 
 
 def project_states(
     maps: StageOneMaps,
-    passes: Passes[WindowsT],
+    chunks: FeatureSource[WindowsT],
     rank: int,
     tolerance: float,
     generator: np.random.Generator,
@@ -54,7 +54,7 @@ def project_states(
     """Return U^q: the principal directions of vec Q_t over a sample of the training windows."""
 
     def states() -> Iterable[Array]:
-        return (_weighted(_flat(maps.state(c.history)), c.weights) for c in passes.sample)
+        return (_weighted(_flat(maps.state(c.history)), c.weights) for c in chunks.sample)
 
     size = next(iter(states())).shape[1]
     return principal_directions(states, size, rank, tolerance, generator)
@@ -62,30 +62,30 @@ def project_states(
 
 def stage_two(
     maps: StageOneMaps,
-    passes: Passes[WindowsT],
+    chunks: FeatureSource[WindowsT],
     projection: Array,
     ridge: float,
-    beside: Beside[WindowsT] | None = None,
+    side: SideRegression[WindowsT] | None = None,
 ) -> StageTwo:
     """Return the ridge solution of P_t = W Q_t over the training windows (Algorithm 1).
 
-    ``beside`` is a further regression on the states, over a sample of the windows.
+    ``side`` is another regression on the states, over a sample of the windows.
     """
-    (learned,) = stage_two_nested(maps, passes, projection, ridge, [projection.shape[1]])
-    if beside is None:
+    (learned,) = stage_two_nested(maps, chunks, projection, ridge, [projection.shape[1]])
+    if side is None:
         return learned
     further: Regression | None = None
-    for chunk in passes.sample:
-        inputs, targets = beside(_flat(maps.state(chunk.history)) @ projection, chunk)
+    for chunk in chunks.sample:
+        inputs, targets = side(_flat(maps.state(chunk.history)) @ projection, chunk)
         further = further or Regression.zeros(targets.shape[1], inputs.shape[1])
         further.add(inputs, targets, chunk.weights)
     assert further is not None, "training data hold at least one window"
-    return learned._replace(beside=further.solve(ridge))
+    return learned._replace(side_weights=further.solve(ridge))
 
 
 def stage_two_nested(
     maps: StageOneMaps,
-    passes: Passes[WindowsT],
+    chunks: FeatureSource[WindowsT],
     projection: Array,
     ridge: float,
     sizes: Sequence[int],
@@ -94,7 +94,7 @@ def stage_two_nested(
 
     One pass over the windows serves all: the moments of the fewer are parts of those of the most.
     """
-    sums = passes.total(_StageTwoWork(maps, projection))
+    sums = chunks.total(_StageTwoWork(maps, projection))
     target_input, input_input = sums.system.target_input.mean, sums.system.input_input.mean
     ends, mean = np.cumsum(sums.sizes)[:-1], sums.mean.mean[:, 0]
     learned = []
@@ -126,7 +126,7 @@ class _StageTwoWork:
     maps: StageOneMaps
     projection: Array
 
-    def __call__(self, chunk: StageWindows) -> _StageTwoSums:
+    def __call__(self, chunk: InstanceFeatures) -> _StageTwoSums:
         states = _flat(self.maps.state(chunk.history)) @ self.projection
         parts = [_flat(part(chunk.history)) for part in self.maps.extended]
         sizes = tuple(part.shape[1] for part in parts)

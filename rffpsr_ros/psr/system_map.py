@@ -1,5 +1,6 @@
 """The system map of models whose extended features are products, contracted into dynamics.
 
+Paper, "HSE-PSR as a predictive state controlled model": W_sys is the pair of linear maps f_xi, f_o.
 Where xi_t = psi_{t+1} x phi_t, as in RFF-PSR, HSE-PSR and IO-HMM, conditioning P_t = W Q_t on the
 tick's own action and observation is a contraction of tensors.
 """

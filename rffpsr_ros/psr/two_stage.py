@@ -1,4 +1,7 @@
-"""Two-stage regression for predictive state controlled models: Algorithm 1 of the paper."""
+"""Two-stage regression for predictive state controlled models.
+
+Paper, Algorithm 1, and algorithm Learn-RFF-PSR of its supplement.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.passes import FeaturePasses, Passes
+from rffpsr_ros.data.feature_source import FeaturesOfWindows, FeatureSource
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.numerics.arrays import Array
@@ -17,11 +20,12 @@ from rffpsr_ros.psr.feature_set import (
     PROJECTION_WINDOWS,
     FeatureOptions,
     FeatureSet,
-    Fitted,
+    FittedFeatures,
     WindowFeatures,
     fit_features,
 )
 from rffpsr_ros.psr.importance import WeightedFeatureSet
+from rffpsr_ros.psr.instance_features import InstanceFeatures
 from rffpsr_ros.psr.stage_one import (
     ConditionalStageOne,
     ConditioningForm,
@@ -29,12 +33,11 @@ from rffpsr_ros.psr.stage_one import (
     StageOne,
 )
 from rffpsr_ros.psr.stage_two import StageOneMaps, WindowsT, project_states, stage_two
-from rffpsr_ros.psr.stage_windows import StageWindows
 from rffpsr_ros.psr.system_map import SystemMap, initial_from_starts
 
 StageOneMethod = Literal["joint", "conditional", "random"]
 
-FitFeatures = Callable[[WindowSource, FeatureOptions, np.random.Generator], Fitted]
+FitFeatures = Callable[[WindowSource, FeatureOptions, np.random.Generator], FittedFeatures]
 """How an instance finds its features."""
 
 MANY_RECORDINGS = 50
@@ -79,11 +82,11 @@ def two_stage_regression(
         progress("features", 0.0)
     fitted = fit(source, options, generator)
     features = fitted.features.astype(fitted.precision)
-    passes = FeaturePasses(source, features.__call__, fitted.sample)
+    chunks = FeaturesOfWindows(source, features.__call__, fitted.sample)
     if weighted is not None:
         sample = weighted.sample(PROJECTION_WINDOWS, generator)
-        passes = FeaturePasses(weighted, WeightedFeatureSet(features).__call__, sample)
-    system = _learn_system(features, source, passes, options, generator, progress)
+        chunks = FeaturesOfWindows(weighted, WeightedFeatureSet(features).__call__, sample)
+    system = _learn_system(features, source, chunks, options, generator, progress)
     return TwoStageResult(fitted.features, system, fitted.lost)
 
 
@@ -98,8 +101,10 @@ def learn_system(
     Features are computed in their own precision.
     """
     source = _as_source(data, options)
-    passes = FeaturePasses(source, features.__call__, source.sample(PROJECTION_WINDOWS, generator))
-    return _learn_system(features, source, passes, options, generator, None)
+    chunks = FeaturesOfWindows(
+        source, features.__call__, source.sample(PROJECTION_WINDOWS, generator)
+    )
+    return _learn_system(features, source, chunks, options, generator, None)
 
 
 def _as_source(data: Sequence[Run] | WindowSource, options: TwoStageOptions) -> WindowSource:
@@ -111,7 +116,7 @@ def _as_source(data: Sequence[Run] | WindowSource, options: TwoStageOptions) -> 
 def _learn_system(
     features: FeatureSet,
     source: WindowSource,
-    passes: FeaturePasses[WindowFeatures],
+    chunks: FeaturesOfWindows[WindowFeatures],
     options: TwoStageOptions,
     generator: np.random.Generator,
     progress: Callable[[str, float], None] | None,
@@ -120,13 +125,13 @@ def _learn_system(
 
     report("stage one", 0.0)
     maps = stage_one(
-        passes, _NewRegression(options), options.ridge, options.stage_one_regularisation
+        chunks, _NewRegression(options), options.ridge, options.stage_one_regularisation
     )
     report("stage two", 0.0)
-    projection = project_states(maps, passes, options.state_rank, options.tolerance, generator)
-    learned = stage_two(maps, passes, projection, options.stage_two_ridge, _expected_observation)
+    projection = project_states(maps, chunks, options.state_rank, options.tolerance, generator)
+    learned = stage_two(maps, chunks, projection, options.stage_two_ridge, _expected_observation)
     extended, immediate = learned.weights
-    system = SystemMap(projection, extended, immediate, learned.beside.T, learned.mean)
+    system = SystemMap(projection, extended, immediate, learned.side_weights.T, learned.mean)
     starts = source.starts()
     if len(starts[0]) >= MANY_RECORDINGS:
         initial = initial_from_starts(features, projection, *starts, options.ridge)
@@ -135,7 +140,7 @@ def _learn_system(
 
 
 def stage_one(
-    passes: Passes[WindowsT],
+    chunks: FeatureSource[WindowsT],
     regression: Callable[[int, int, int], StageOne],
     ridge: float,
     regularisation: float,
@@ -144,7 +149,7 @@ def stage_one(
 
     ``regression`` makes an empty one for the numbers of history, action and output features.
     """
-    sums = passes.total(_StageOneWork(regression))
+    sums = chunks.total(_StageOneWork(regression))
     state, *extended = (part.solve(ridge, regularisation) for part in sums.parts)
     return StageOneMaps(state, tuple(extended))
 
@@ -178,7 +183,7 @@ class _StageOneWork:
 
     regression: Callable[[int, int, int], StageOne]
 
-    def __call__(self, chunk: StageWindows) -> _StageOneSums:
+    def __call__(self, chunk: InstanceFeatures) -> _StageOneSums:
         parts = []
         for pair in (chunk.state, *chunk.extended):
             sizes = chunk.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1]

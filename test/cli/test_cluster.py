@@ -95,7 +95,7 @@ def fatal(marked: float, flag: Path) -> Callable[[Windows], Regression]:
 def source(workers: Workers) -> WindowSource:
     runs = [Run(np.array(t.observations), np.array(t.actions)) for t in recordings()]
     runs[2].observations[100] = 12345.0
-    return WindowSource([window_source.HeldRun(run) for run in runs], PAST, FUTURE, workers)
+    return WindowSource([window_source.RunInMemory(run) for run in runs], PAST, FUTURE, workers)
 
 
 def bits(value: Any) -> list[bytes]:
@@ -152,8 +152,8 @@ class Watched(Cluster):
         self.steps: list[int] = []
         self._flag, self._deadly_step = flag, deadly_step
 
-    def holding(self, value: Any) -> Any:
-        self._held = super().holding(value)
+    def broadcast(self, value: Any) -> Any:
+        self._held = super().broadcast(value)
         return self
 
     def map(self, function: Any, items: Any) -> Iterator[Any]:

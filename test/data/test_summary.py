@@ -8,7 +8,7 @@ from rffpsr_ros.data import summary
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.data.summary import Columns, check_summary, summarise
-from rffpsr_ros.data.window_source import HeldRun
+from rffpsr_ros.data.window_source import RunInMemory
 from rffpsr_ros.data.windows import window_chunks
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -89,4 +89,4 @@ def test_a_slice_shares_the_arrays_and_can_be_cut_again() -> None:
     ratios = weighted.slice(10, 13).likelihood_ratios
     assert ratios is not None
     assert ratios.tolist() == [10, 11, 12]
-    assert HeldRun(Run(part.observations, part.actions)).ticks == len(part) == 30
+    assert RunInMemory(Run(part.observations, part.actions)).ticks == len(part) == 30

@@ -3,7 +3,7 @@
 Horizon h has a linear regression of its own on the last ``past`` observations and actions and on
 the actions of steps 1 to h (direct multi-step forecasting), so no forecast sees an action after its
 own step. A forecast that could would look better on recordings of a controlled robot, where the
-next command tells what the robot just did, and be useless live.
+next command reveals what the robot just did, and be useless live.
 
 Until ``past`` ticks were seen, regressions on 0, 1, 2, 4, 8, ... ticks forecast. Padding short
 histories with a mean instead would spoil the one regression for all ticks that follow.

@@ -13,7 +13,7 @@ from rffpsr_ros.models.option_checks import require
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import Refinement, RFFPSROptions
-from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted
+from rffpsr_ros.psr.feature_set import FeatureOptions, FittedFeatures
 from rffpsr_ros.psr.gram_features import fit_gram_features
 
 
@@ -70,6 +70,6 @@ class HSEPSR(SingleRFFPSR):
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
-    ) -> Fitted:
+    ) -> FittedFeatures:
         assert isinstance(self.options, HSEPSROptions)
         return fit_gram_features(source, options, generator, 1e9 * self.options.memory)

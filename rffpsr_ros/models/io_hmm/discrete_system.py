@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.passes import FeaturePasses, Held
+from rffpsr_ros.data.feature_source import FeaturesInMemory, FeaturesOfWindows
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows, window_chunks
@@ -34,7 +34,7 @@ LEAST = 1e-9
 """Total probability below which what was seen counts as impossible."""
 
 FARTHEST = 20.0
-"""Beliefs that leave the training beliefs' size this many times behind are lost."""
+"""Beliefs so many times the training beliefs' size are lost."""
 
 
 class DiscreteSystem(NamedTuple):
@@ -90,22 +90,22 @@ def learn_discrete_systems(
 
 def indicator_stage_one(
     runs: Sequence[Run], symbols: int, actions: int, options: DiscreteOptions
-) -> tuple[StageOneMaps, Held[SymbolFeatures]]:
+) -> tuple[StageOneMaps, FeaturesInMemory[SymbolFeatures]]:
     """Return stage one as functions of the history's class, and the classes with their counts.
 
-    What stage one says depends on the class alone: stage two passes over the classes.
+    Stage one depends on the class alone, so stage two sums over the classes.
     """
     source = WindowSource.of_runs(runs, options.past, options.future)
     classes = SymbolMaps(_frequent(runs, symbols, actions, options))
-    passes = FeaturePasses(source, classes.__call__, source.sample(1, np.random.default_rng(0)))
-    maps = stage_one(passes, CountingStageOne, options.ridge, options.regularisation)
+    chunks = FeaturesOfWindows(source, classes.__call__, source.sample(1, np.random.default_rng(0)))
+    maps = stage_one(chunks, CountingStageOne, options.ridge, options.regularisation)
     counts = np.zeros(classes.histories.size)
     for chunk in window_chunks(runs, options.past, options.future):
         counts += np.bincount(_classes(classes.histories, chunk), minlength=len(counts))
     (kept,) = np.nonzero(counts)
     some = classes(Windows(*(part[:1] for part in chunk)))
     features = some._replace(history=np.eye(len(counts))[kept], weights=counts[kept])
-    return maps, Held([features])
+    return maps, FeaturesInMemory([features])
 
 
 def _classes(histories: Histories, windows: Windows) -> Array:
@@ -143,7 +143,7 @@ def chances(system: DiscreteSystem, belief: Array, action: Array) -> Array:
 def discrete_step(system: DiscreteSystem, belief: Array, action: Array, symbols: Array) -> Array:
     """Return the beliefs (N, p) after actions (N,) and one of the symbols marked (N, S) was seen.
 
-    A belief for which that was impossible, or which left what training showed, begins anew.
+    A belief for which that was impossible, or far larger than any in training, begins anew.
     """
     by_symbol = np.einsum("np,pnsi->nsi", belief, system.extended[:, action])
     following = np.einsum("nsi,ns->ni", by_symbol, symbols)

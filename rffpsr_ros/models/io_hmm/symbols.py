@@ -1,4 +1,4 @@
-"""Symbols: what a discrete channel shows, and indicator features of their windows.
+"""Symbols: the values of discrete channels, and indicator features of their windows.
 
 A symbol is a distinct row of a recording's columns, whatever these are: one column of numbers, or
 the indicator columns of several channels. The expected row is the probabilities times the rows.
@@ -14,11 +14,11 @@ import numpy as np
 
 from rffpsr_ros.data.windows import Windows
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.stage_windows import Pair
+from rffpsr_ros.psr.instance_features import FeaturePair
 
 
 class Codebook(NamedTuple):
-    """The distinct rows (S, d) that training showed, in their order."""
+    """The distinct rows (S, d) of the training data, in their order."""
 
     rows: Array
 
@@ -31,7 +31,7 @@ class Codebook(NamedTuple):
     def matches(self, values: Array) -> Array:
         """Return which symbols (..., S) agree with the values (..., d) that are not NaN.
 
-        Values that training never showed are taken for the nearest symbol.
+        Values that the training data do not have are taken for the nearest symbol.
         """
         apart = np.nan_to_num((values[..., None, :] - self.rows) ** 2).sum(-1)
         return np.asarray(apart <= apart.min(-1, keepdims=True))
@@ -46,14 +46,14 @@ class SymbolFeatures(NamedTuple):
     """Indicators of windows, as the two stages ask for them."""
 
     history: Array  # h: which class the history belongs to
-    state: Pair  # a_{t:t+k-1} and o_{t:t+k-1}
-    extended: tuple[Pair, Pair]  # a_{t:t+k} and o_{t:t+k}; a_t and o_t
+    state: FeaturePair  # a_{t:t+k-1} and o_{t:t+k-1}
+    extended: tuple[FeaturePair, FeaturePair]  # a_{t:t+k} and o_{t:t+k}; a_t and o_t
     weights: Array | None = None
 
 
 @dataclass(frozen=True)
 class Histories:
-    """Classes of histories: the longest ending that training showed often enough.
+    """Classes of histories: the longest ending that is frequent in the training data.
 
     ``known`` holds, for endings of 1, 2, ... ticks, the sorted codes of the frequent ones.
     """
@@ -108,10 +108,10 @@ class SymbolMaps:
         )
         return SymbolFeatures(
             indicators(classes, self.histories.size),
-            Pair(sequence(acted[:, :-1], actions), sequence(observed[:, :-1], symbols)),
+            FeaturePair(sequence(acted[:, :-1], actions), sequence(observed[:, :-1], symbols)),
             (
-                Pair(sequence(acted, actions), sequence(observed, symbols)),
-                Pair(sequence(acted[:, :1], actions), sequence(observed[:, :1], symbols)),
+                FeaturePair(sequence(acted, actions), sequence(observed, symbols)),
+                FeaturePair(sequence(acted[:, :1], actions), sequence(observed[:, :1], symbols)),
             ),
         )
 

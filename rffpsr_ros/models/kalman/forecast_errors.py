@@ -1,4 +1,4 @@
-"""How far a linear system's forecasts are off, judged on many recordings side by side."""
+"""Errors of a linear system's forecasts, on many recordings side by side."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from rffpsr_ros.models.kalman.linear_system import (
     LinearSystem,
     expected_observation,
     kalman_step,
-    settled_means,
+    steady_state_means,
 )
 from rffpsr_ros.numerics.arrays import Array
 
 STRETCH = 200
-"""Ticks of a recording that are judged at once."""
+"""Ticks of a stretch."""
 
 MOST_STRETCHES = 64
-"""Stretches that systems are judged by, at the most: hours of recordings say no more."""
+"""Stretches that systems are compared on, at the most: hours of recordings say no more."""
 
 
 def stretches(runs: Sequence[Run]) -> list[Run]:
@@ -86,7 +86,7 @@ def _filtered_means(system: LinearSystem, observations: Array, actions: Array, e
     for t in range(exact):
         before[:, t] = state.mean
         state = kalman_step(system, state, actions[:, t], observations[:, t])
-    after = settled_means(system, state.mean, observations[:, exact:], actions[:, exact:])
+    after = steady_state_means(system, state.mean, observations[:, exact:], actions[:, exact:])
     return np.concatenate([before, after], axis=1)
 
 

@@ -147,7 +147,7 @@ class Kalman(InMemoryLearner[KalmanModel]):
 
 
 def _first_ticks(runs: Sequence[Run]) -> list[Run]:
-    """Return what candidates are judged by: no more says much more, and all are filtered."""
+    """Return the ticks that candidates are compared on: more would say little more."""
     share = max(JUDGED_TICKS // len(runs), 100)
     return [Run(run.observations[:share], run.actions[:share]) for run in runs]
 

@@ -21,7 +21,7 @@ STABLE = 0.999
 """Spectral radius up to which A - K C forgets what it started from."""
 
 SETTLING = 500
-"""Ticks after which a filter's gain is taken for settled."""
+"""Ticks after which a filter's gain counts as steady."""
 
 
 class LinearSystem(NamedTuple):
@@ -65,8 +65,8 @@ def kalman_step(
     return LinearState(mean, _next_covariance(system, state.covariance, gain))
 
 
-class SettledFilter:
-    """The filter where nothing is missing and the state is known: its gain is K, and stays so.
+class SteadyStateFilter:
+    """The steady-state filter, where nothing is missing and the state is known: its gain is K.
 
     A covariance counts as nothing when all it could change of a gain is lost in rounding.
     """
@@ -123,7 +123,9 @@ def with_stable_gain(system: LinearSystem) -> LinearSystem:
     return system._replace(gain=gain[0], innovation=innovation)
 
 
-def settled_means(system: LinearSystem, mean: Array, observations: Array, actions: Array) -> Array:
+def steady_state_means(
+    system: LinearSystem, mean: Array, observations: Array, actions: Array
+) -> Array:
     """Return the states' means (N, T, n) before each tick, by the steady gain K from ``mean`` on.
 
     Takes means (N, n), observations (N, T, d_o), NaN where missing, and actions (N, T, d_a).

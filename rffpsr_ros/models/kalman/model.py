@@ -9,7 +9,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.kalman.linear_system import (
     LinearState,
     LinearSystem,
-    SettledFilter,
+    SteadyStateFilter,
     kalman_step,
     lift,
     lifted_forecast,
@@ -46,7 +46,7 @@ class KalmanModel(PredictiveModel[LinearState]):
 
     def _prepare(self) -> None:
         self._lift = lift(self.parts.system, LIFTED_STEPS)
-        self._settled = SettledFilter(self.parts.system)
+        self._steady = SteadyStateFilter(self.parts.system)
 
     @property
     def history_length(self) -> int:
@@ -63,7 +63,7 @@ class KalmanModel(PredictiveModel[LinearState]):
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         acted = self.parts.action_scaling.apply(action)
         seen = self.parts.observation_scaling.apply(observation)
-        settled = self._settled.step(state, acted, seen)
+        settled = self._steady.step(state, acted, seen)
         if settled is not None:
             return settled
         if state.mean.ndim == 2:

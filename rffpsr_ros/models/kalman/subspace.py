@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.passes import FeaturePasses
+from rffpsr_ros.data.feature_source import FeaturesOfWindows
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows, first_windows, flatten
 from rffpsr_ros.models.kalman.linear_system import LinearSystem, with_stable_gain
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.instance_features import FeaturePair
 from rffpsr_ros.psr.stage_one import AdditiveOperators, AdditiveStageOne
 from rffpsr_ros.psr.stage_two import (
     StageOneMaps,
@@ -26,7 +27,6 @@ from rffpsr_ros.psr.stage_two import (
     project_states,
     stage_two_nested,
 )
-from rffpsr_ros.psr.stage_windows import Pair
 from rffpsr_ros.psr.two_stage import MANY_RECORDINGS, stage_one
 
 SAMPLE = 20_000
@@ -49,8 +49,8 @@ class LinearFeatures(NamedTuple):
     """The windows as they are, as the stages ask for them."""
 
     history: Array  # h: the past and a constant
-    state: Pair  # a_{t:t+k-1} and o_{t:t+k-1}
-    extended: tuple[Pair]  # a_{t:t+k} and o_{t:t+k}
+    state: FeaturePair  # a_{t:t+k-1} and o_{t:t+k-1}
+    extended: tuple[FeaturePair]  # a_{t:t+k} and o_{t:t+k}
     weights: None = None  # every window counts once
 
     @classmethod
@@ -59,8 +59,8 @@ class LinearFeatures(NamedTuple):
         history = windows.history
         return cls(
             np.hstack([history, np.ones((len(history), 1))]),
-            Pair(windows.future_actions, windows.future_observations),
-            (Pair(flatten(windows.actions), flatten(windows.observations)),),
+            FeaturePair(windows.future_actions, windows.future_observations),
+            (FeaturePair(flatten(windows.actions), flatten(windows.observations)),),
         )
 
 
@@ -70,12 +70,12 @@ def learn_linear_systems(
     """Return the linear systems of each order that the two stages find in standardised runs."""
     generator = np.random.default_rng(0)
     source = WindowSource.of_runs(runs, options.past, options.future)
-    passes = FeaturePasses(source, LinearFeatures.of, source.sample(SAMPLE, generator))
-    maps = stage_one(passes, AdditiveStageOne, options.ridge, 0.0)
-    projection = project_states(maps, passes, max(orders), 0.0, generator)
+    chunks = FeaturesOfWindows(source, LinearFeatures.of, source.sample(SAMPLE, generator))
+    maps = stage_one(chunks, AdditiveStageOne, options.ridge, 0.0)
+    projection = project_states(maps, chunks, max(orders), 0.0, generator)
     return [
         _start(realise(maps, two, runs), maps, two.projection, runs, options.future)
-        for two in stage_two_nested(maps, passes, projection, options.ridge, orders)
+        for two in stage_two_nested(maps, chunks, projection, options.ridge, orders)
     ]
 
 

@@ -16,7 +16,7 @@ from rffpsr_ros.models.kalman.forecast_errors import mean_squared_forecast_error
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
 from rffpsr_ros.models.n4sid.oblique_projection import (
-    Way,
+    Realisation,
     is_stable,
     is_stable_filter,
     oblique_projection,
@@ -37,10 +37,10 @@ RIDGES = (0.0, 1e-6, 1e-4, 1e-2)
 ORDERS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
 """What the order is chosen from, as far as the data show so many states."""
 
-WAYS: tuple[Way, ...] = ("shift", "states")
+REALISATIONS: tuple[Realisation, ...] = ("shift", "states")
 
 _UNSTABLE = 1.05
-"""A system that runs away when left alone must forecast better than one that does not by this."""
+"""An unstable system must forecast better than a stable one by this factor."""
 
 _FOLDS = 5
 
@@ -50,10 +50,10 @@ class Choice(NamedTuple):
 
     order: int
     ridge: float
-    way: Way
+    realisation: Realisation
 
     def __str__(self) -> str:
-        return f"order {self.order}, ridge {self.ridge:g}, by {self.way}"
+        return f"order {self.order}, ridge {self.ridge:g}, by {self.realisation}"
 
 
 class N4SID(InMemoryLearner[KalmanModel]):
@@ -66,7 +66,7 @@ class N4SID(InMemoryLearner[KalmanModel]):
     order
         Number of states; None chooses it.
 
-    Order, ridge and the way from state to matrices are chosen by the error of forecasts on
+    Order, ridge and realisation are chosen by the error of forecasts on
     validation trajectories, else on training trajectories held out in turn.
     """
 
@@ -153,10 +153,10 @@ class N4SID(InMemoryLearner[KalmanModel]):
         for ridge in RIDGES:
             subspace = oblique_projection(factor, ridge)
             for order in ORDERS if self.order is None else (self.order,):
-                for way in WAYS if order <= subspace.largest_order else ():
-                    system = system_of_order(subspace, order, way)
+                for realisation in REALISATIONS if order <= subspace.largest_order else ():
+                    system = system_of_order(subspace, order, realisation)
                     if is_stable_filter(system):
-                        found[Choice(order, ridge, way)] = system
+                        found[Choice(order, ridge, realisation)] = system
         return found
 
     def _nothing_found(self, train: Sequence[Trajectory]) -> str:

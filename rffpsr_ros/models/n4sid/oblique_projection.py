@@ -7,7 +7,7 @@ and observations of the next ``future`` ones, as columns,
     L_w E[w w^T]^(1/2) = G S V^T,  Gamma = G S^(1/2),  x = Gamma^+ L_w w
                          the state: the n strongest predictions from the past
 
-From there two ways lead to the matrices, both least squares:
+The matrices then follow by one of two realisations, both least squares:
 
     shift     Gamma = [C; C A; C A^2; ...] gives C, its first block, and A, which carries each block
               to the next; y - Gamma x = H(B, D) u, over all horizons, gives B and D
@@ -37,7 +37,7 @@ from rffpsr_ros.data.windows import CHUNK
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.numerics.arrays import Array
 
-Way = Literal["shift", "states"]
+Realisation = Literal["shift", "states"]
 
 _NEGLIGIBLE = 1e-10
 """Singular values below this fraction of the largest are rounding."""
@@ -132,7 +132,7 @@ def oblique_projection(factor: WindowFactor, ridge: float) -> Subspace:
     return Subspace(factor, from_past @ forms / roots, forms * roots)
 
 
-def system_of_order(subspace: Subspace, order: int, way: Way) -> LinearSystem:
+def system_of_order(subspace: Subspace, order: int, realisation: Realisation) -> LinearSystem:
     """Return the system with ``order`` states; it starts anywhere in the states' distribution."""
     shape = subspace.factor.shape
     past, acted, observed = subspace.factor.split()
@@ -140,7 +140,7 @@ def system_of_order(subspace: Subspace, order: int, way: Way) -> LinearSystem:
     seen, now = observed[:, : shape.d_o], acted[:, : shape.d_a]
     states = past @ directions
     following = np.concatenate([past[:, shape.tick :], seen, now], axis=1) @ directions
-    if way == "shift":
+    if realisation == "shift":
         observability = subspace.observability[:, :order]
         transition = _least_squares(observability[: -shape.d_o], observability[shape.d_o :])
         output = observability[: shape.d_o]
@@ -183,12 +183,12 @@ def _action_weights(
     free = output
     for h in range(future):
         now = acted[:, h * d_a : (h + 1) * d_a]
-        direct = np.einsum("op,ra->ropa", np.eye(d_o), now)
+        feedthrough = np.einsum("op,ra->ropa", np.eye(d_o), now)
         designs.append(
             np.concatenate(
                 [
                     response.reshape(rows * d_o, d_a * order),
-                    direct.reshape(rows * d_o, d_o * d_a),
+                    feedthrough.reshape(rows * d_o, d_o * d_a),
                 ],
                 axis=1,
             )
@@ -201,12 +201,12 @@ def _action_weights(
 
 
 def is_stable(system: LinearSystem) -> bool:
-    """Return whether the system, left alone, does not run away: all eigenvalues of A inside 1."""
+    """Return whether the system is stable: all eigenvalues of A inside the unit circle."""
     return bool(np.abs(np.linalg.eigvals(system.transition)).max() < 1)
 
 
 def is_stable_filter(system: LinearSystem) -> bool:
-    """Return whether the filter forgets where it began: all eigenvalues of A - K C inside 1."""
+    """Return whether its filter is stable: all eigenvalues of A - K C inside the unit circle."""
     closed = system.transition - system.gain @ system.output
     return bool(np.abs(np.linalg.eigvals(closed)).max() < 1)
 

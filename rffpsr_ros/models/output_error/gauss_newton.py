@@ -1,10 +1,10 @@
-"""Damped Gauss-Newton steps on the error of free runs; Levenberg 1944, Marquardt 1963."""
+"""Damped Gauss-Newton steps on the simulation error; Levenberg 1944, Marquardt 1963."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rffpsr_ros.models.output_error.recurrence import Free, Recurrence
+from rffpsr_ros.models.output_error.recurrence import Recurrence, SimulatedStretches
 from rffpsr_ros.models.output_error.simulation_error import normal_equations, simulation_error
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.levenberg_marquardt import DampingRule, damped_step
@@ -18,7 +18,7 @@ LEAST_GAIN = 1e-3
 def descend(
     recurrence: Recurrence,
     start: Array,
-    free: Free,
+    stretches: SimulatedStretches,
     ridge: float,
     centre: Array,
     steps: int,
@@ -27,16 +27,16 @@ def descend(
 
     def penalised(point: Array) -> float:
         distance = point - centre.ravel()
-        error = simulation_error(recurrence, point.reshape(centre.shape), free)
+        error = simulation_error(recurrence, point.reshape(centre.shape), stretches)
         return error + float(ridge * distance @ distance)
 
     weights, lowest, damping = start, penalised(start.ravel()), RULE.first
     for _ in range(steps):
         with np.errstate(over="ignore", invalid="ignore"):
-            equations = normal_equations(recurrence, weights, free)
-        slope = equations.gradient + ridge * (weights - centre).ravel()
+            equations = normal_equations(recurrence, weights, stretches)
+        gradient = equations.gradient + ridge * (weights - centre).ravel()
         curvature = equations.curvature + ridge * np.eye(weights.size)
-        step = damped_step(weights.ravel(), lowest, slope, curvature, penalised, damping, RULE)
+        step = damped_step(weights.ravel(), lowest, gradient, curvature, penalised, damping, RULE)
         if step is None:
             break
         gained = lowest - step.loss

@@ -1,9 +1,9 @@
-"""Output-error models: base and short-window features, learned from the error of free runs.
+"""Output-error models: a short-window recurrence, learned by its simulation error (Ljung 1999).
 
-Models that were taught to forecast ten ticks may drift in a thousand. This learner lets a small
-recurrence run freely through the recordings and takes Gauss-Newton steps on what it misses: a
-linear recurrence first, over longer and longer stretches, then random features beside it, held to
-the linear one by a ridge.
+Models trained to forecast ten ticks may drift in a thousand. This learner simulates a small
+recurrence over the recordings and takes Gauss-Newton steps on the error: a linear recurrence first,
+over longer and longer stretches, then with random features added, held to the linear one by a
+ridge.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.output_error.gauss_newton import descend
 from rffpsr_ros.models.output_error.model import OutputErrorModel, OutputErrorParts
-from rffpsr_ros.models.output_error.recurrence import Free, Recurrence
-from rffpsr_ros.models.output_error.simulation_error import free_stretches, simulation_error
+from rffpsr_ros.models.output_error.recurrence import Recurrence, SimulatedStretches
+from rffpsr_ros.models.output_error.simulation_error import cut_stretches, simulation_error
 from rffpsr_ros.models.training_set import shared_signature, training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
@@ -33,18 +33,18 @@ from rffpsr_ros.psr.fourier_features import FeatureMap, draw_feature_map
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RIDGES = (np.inf, 10.0, 1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-"""What features are held to the linear recurrence by, from strict to loose."""
+"""Penalties on the distance to the linear recurrence, from strict to loose."""
 
 DEFAULT_RIDGE = 1e-1
 
 STRETCH = 200
-"""Ticks of the longest free runs that are learned from."""
+"""Ticks of the longest simulations that are learned from."""
 
 STAGES = (1 / 8, 1 / 2, 1)
 """The linear recurrence learns from stretches of these lengths in turn, as shares of the last."""
 
 MOST_STRETCHES = 32
-"""Free runs that are learned from, at the most."""
+"""Simulations that are learned from, at the most."""
 
 STEPS = 8
 """Gauss-Newton steps of a stage, at the most."""
@@ -59,7 +59,7 @@ MOST_WEIGHTS = 150
 """So many weights an output-error model has at the most: the time of a step grows as their square.
 With many columns there is room for fewer directions, or none."""
 
-PATTERNS = 4000
+DIRECTION_WINDOWS = 4000
 """Windows that directions of features are found from, about."""
 
 BANDWIDTH = 2.0
@@ -143,7 +143,7 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
         with one_blas_thread():
             windows = _windows(runs, self.past)
             recurrence = self._recurrence(runs, windows, scalings)
-            longest = free_stretches(runs, self.past, STRETCH, MOST_STRETCHES)
+            longest = cut_stretches(runs, self.past, STRETCH, MOST_STRETCHES)
             linear = _linear(recurrence, runs, windows)
         firsts = [np.concatenate([run.observations[0], run.actions[0]]) for run in runs]
         start = np.nan_to_num(np.nanmean(firsts, axis=0))
@@ -166,7 +166,7 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
     ) -> Recurrence:
         """Draw the features, and learn the bounds."""
         generator = np.random.default_rng(self.seed)
-        rows = windows.rows[:: max(len(windows.rows) // PATTERNS, 1)]
+        rows = windows.rows[:: max(len(windows.rows) // DIRECTION_WINDOWS, 1)]
         low, high = windows.rows.min(axis=0), windows.rows.max(axis=0)
         slack = MARGIN * (high - low)
         rank = self.directions(*(part.shape[1] for part in runs[0]))
@@ -186,13 +186,18 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
         )
 
     def _record(
-        self, ridge: float, recurrence: Recurrence, weights: Array, free: Free, scaling: Scaling
+        self,
+        ridge: float,
+        recurrence: Recurrence,
+        weights: Array,
+        stretches: SimulatedStretches,
+        scaling: Scaling,
     ) -> TrainingRecord:
         options = {"past": self.past, "features": self.features, "seed": self.seed}
-        missed = float(np.sqrt(simulation_error(recurrence, weights, free)))
+        missed = float(np.sqrt(simulation_error(recurrence, weights, stretches)))
         return TrainingRecord(
             options | {"ridge": ridge if np.isfinite(ridge) else None},
-            {"free_run_error": missed, "directions": recurrence.features.size},
+            {"simulation_error": missed, "directions": recurrence.features.size},
         )
 
 
@@ -223,7 +228,7 @@ def _windows(runs: Sequence[Run], past: int) -> IncrementWindows:
 
 
 def _linear(recurrence: Recurrence, runs: Sequence[Run], windows: IncrementWindows) -> Array:
-    """Return the weights (P, d_o) of the linear recurrence that runs freely best.
+    """Return the weights (P, d_o) of the linear recurrence of the least simulation error.
 
     Features, which have no weight yet, are not computed.
     """
@@ -238,6 +243,6 @@ def _linear(recurrence: Recurrence, runs: Sequence[Run], windows: IncrementWindo
     cross, inner = windows.increments.T @ rows / len(rows), rows.T @ rows / len(rows)
     weights = ridge_regression(cross, inner, LINEAR_RIDGE).T
     for share in STAGES:
-        free = free_stretches(runs, past, round(share * STRETCH), MOST_STRETCHES)
-        weights = descend(plain, weights, free, LINEAR_RIDGE, weights, STEPS)
+        stretches = cut_stretches(runs, past, round(share * STRETCH), MOST_STRETCHES)
+        weights = descend(plain, weights, stretches, LINEAR_RIDGE, weights, STEPS)
     return np.concatenate([weights, np.zeros((features.size, len(weights[0])))])

@@ -1,4 +1,4 @@
-"""The output-error model: a recurrence on a short window, learned to run freely."""
+"""The output-error model: a recurrence on a short window, learned by its simulation error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
-from rffpsr_ros.models.output_error.recurrence import Recurrence, run_freely
+from rffpsr_ros.models.output_error.recurrence import Recurrence, simulate
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
 
@@ -20,7 +20,7 @@ class OutputErrorParts(NamedTuple):
     weights: Array
     """W (P, d_o)"""
     start: Array
-    """(d_o + d_a,): the tick that stands for the past before anything was seen."""
+    """(d_o + d_a,): the tick assumed for the past at an episode's start."""
     observation_scaling: Scaling
     action_scaling: Scaling
 
@@ -49,7 +49,7 @@ class OutputErrorModel(TickWindowModel):
             return np.broadcast_to(part, (*batch, *part.shape[-2:])).reshape(-1, *part.shape[-2:])
 
         actions = np.concatenate([rows(state.actions), rows(plan)], axis=1)
-        runs = run_freely(
+        simulated = simulate(
             self.parts.recurrence, self.parts.weights, rows(state.observations), actions
         )
-        return runs.reshape(*batch, *runs.shape[1:])
+        return simulated.reshape(*batch, *simulated.shape[1:])

@@ -1,8 +1,8 @@
-"""A recurrence that predicts an observation from the last few ticks, and free runs of it.
+"""A recurrence that predicts an observation from the last few ticks, and its simulation.
 
     o_t = o_{t-1} + W [1, w, z(w)],   w = [last m (o, a), a_t]
 
-The predictor without its state, in the form in which it can run freely for thousands of ticks: each
+The predictor without its state, in a form that can be simulated for thousands of ticks: each
 prediction takes the place of the observation, and is held within bounds.
 """
 
@@ -26,8 +26,8 @@ class Recurrence(NamedTuple):
     bounds: Bounds  # of what is predicted
 
 
-class Free(NamedTuple):
-    """N stretches of L ticks that are run freely, and the m ticks before each of them."""
+class SimulatedStretches(NamedTuple):
+    """N stretches of L ticks to be simulated, and the m ticks before each of them."""
 
     before: Array  # (N, m, d_o)
     actions: Array  # (N, m + L, d_a)
@@ -39,7 +39,7 @@ class StepInputs(NamedTuple):
 
     inputs: Array  # [1, w, z(w)] (N, P)
     raw: Array  # what the pullback of z needs
-    limited: Array  # (N, d_w): where z does not see the window move
+    limited: Array  # (N, d_w): where the window is beyond what z sees
 
 
 def input_size(recurrence: Recurrence) -> int:
@@ -57,8 +57,8 @@ def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> St
     return StepInputs(inputs, raw, np.asarray(seen != window))
 
 
-def run_freely(recurrence: Recurrence, weights: Array, before: Array, actions: Array) -> Array:
-    """Return free runs (N, L, d_o) of weights (P, d_o) from m ticks, given m + L actions."""
+def simulate(recurrence: Recurrence, weights: Array, before: Array, actions: Array) -> Array:
+    """Return simulations (N, L, d_o) with weights (P, d_o) from m ticks, given m + L actions."""
     past = before.shape[1]
     ticks = actions.shape[1] - past
     observations = np.concatenate([before, np.empty((len(before), ticks, before.shape[2]))], axis=1)

@@ -1,6 +1,6 @@
-"""The error of free runs and how it depends on the weights: what Gauss-Newton steps need.
+"""The simulation error and how it depends on the weights: what Gauss-Newton steps need.
 
-Least squares on one step ahead tells little about a thousand steps: noise in the window pulls the
+Least squares on one step ahead says little about a thousand steps: noise in the window pulls the
 slow modes towards zero, and what a step misses adds up. Here the derivative of every simulated
 observation by every weight is carried along with the simulation (Ljung 1999, output-error models).
 """
@@ -15,10 +15,10 @@ import numpy as np
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.output_error.recurrence import (
-    Free,
     Recurrence,
+    SimulatedStretches,
     inputs_of,
-    run_freely,
+    simulate,
     window_jacobian,
 )
 from rffpsr_ros.numerics.arrays import Array
@@ -32,7 +32,7 @@ class NormalEquations(NamedTuple):
     curvature: Array  # (Q, Q)
 
 
-def free_stretches(runs: Sequence[Run], past: int, length: int, most: int) -> Free:
+def cut_stretches(runs: Sequence[Run], past: int, length: int, most: int) -> SimulatedStretches:
     """Cut overlapping stretches of at most ``length`` ticks, no more than ``most`` of them.
 
     A stretch whose first window holds a missing observation is left out. Shorter ones are padded
@@ -54,7 +54,7 @@ def free_stretches(runs: Sequence[Run], past: int, length: int, most: int) -> Fr
         before[row] = run.observations[start - past : start]
         actions[row, : past + stop - start] = run.actions[start - past : stop]
         target[row, : stop - start] = run.observations[start:stop]
-    return Free(before, actions, target)
+    return SimulatedStretches(before, actions, target)
 
 
 def _starts(ticks: int, past: int, length: int) -> list[int]:
@@ -63,40 +63,45 @@ def _starts(ticks: int, past: int, length: int) -> list[int]:
     return sorted({*range(past, last, max(length // 5, 1)), last}) if ticks > past else []
 
 
-def simulation_error(recurrence: Recurrence, weights: Array, free: Free) -> float:
-    """Return the mean squared error of free runs; infinite where it is no number."""
+def simulation_error(
+    recurrence: Recurrence, weights: Array, stretches: SimulatedStretches
+) -> float:
+    """Return the mean squared error of the simulations; infinite where it is no number."""
     with np.errstate(over="ignore", invalid="ignore"):
-        missed = run_freely(recurrence, weights, free.before, free.actions) - free.target
-        error = float(np.mean(missed[np.isfinite(free.target)] ** 2))
+        simulated = simulate(recurrence, weights, stretches.before, stretches.actions)
+        missed = simulated - stretches.target
+        error = float(np.mean(missed[np.isfinite(stretches.target)] ** 2))
     return error if np.isfinite(error) else float("inf")
 
 
-def normal_equations(recurrence: Recurrence, weights: Array, free: Free) -> NormalEquations:
-    """Return error, gradient and J^T J of free runs at weights (P, d_o)."""
-    count, past, observed = free.before.shape
+def normal_equations(
+    recurrence: Recurrence, weights: Array, stretches: SimulatedStretches
+) -> NormalEquations:
+    """Return error, gradient and J^T J of the simulations at weights (P, d_o)."""
+    count, past, observed = stretches.before.shape
     inputs, size = len(weights), weights.size
-    recent = free.before
+    recent = stretches.before
     # By weights (p, o), of the last m observations: (N, m, d_o, P, d_o).
     carried = np.zeros((count, past, observed, inputs, observed))
     gradient, curvature, total = np.zeros(size), np.zeros((size, size)), 0.0
     each = np.arange(observed)
-    for t in range(free.target.shape[1]):
-        point = inputs_of(recurrence, recent, free.actions[:, t : t + past + 1])
+    for t in range(stretches.target.shape[1]):
+        point = inputs_of(recurrence, recent, stretches.actions[:, t : t + past + 1])
         value = recent[:, -1] + point.inputs @ weights
         through = window_jacobian(recurrence, weights, point, past * observed)
         moves = (through @ carried.reshape(count, past * observed, size)).reshape(
             count, observed, inputs, observed
         )
         moves[:, each, :, each] += point.inputs
-        held = recurrence.bounds(value)
-        moves *= recurrence.bounds.strictly_inside(held)[:, :, None, None]
-        missed = held - free.target[:, t]
+        bounded = recurrence.bounds(value)
+        moves *= recurrence.bounds.strictly_inside(bounded)[:, :, None, None]
+        missed = bounded - stretches.target[:, t]
         seen = np.isfinite(missed)
         error, by_weight = missed[seen], moves.reshape(count, observed, size)[seen]
         total += float(error @ error)
         gradient += error @ by_weight
         curvature += by_weight.T @ by_weight
-        recent = np.concatenate([recent[:, 1:], held[:, None]], axis=1)
+        recent = np.concatenate([recent[:, 1:], bounded[:, None]], axis=1)
         carried = np.concatenate([carried[:, 1:], moves[:, None]], axis=1)
-    number = max(int(np.isfinite(free.target).sum()), 1)
+    number = max(int(np.isfinite(stretches.target).sum()), 1)
     return NormalEquations(total / number, gradient / number, curvature / number)

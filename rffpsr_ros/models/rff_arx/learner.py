@@ -94,20 +94,20 @@ class RFFARX(InMemoryLearner[RFFARXModel]):
         if not judged:
             fitted, judged = hold_out(train, 2 * (self.past + self.future))
         runs = standardise(fitted, observation_scaling, action_scaling)
-        held = standardise(judged, observation_scaling, action_scaling)
+        held_out = standardise(judged, observation_scaling, action_scaling)
         rows = all_rows(runs, self.past, self.future)
         if rows is None:
             raise InputError(
                 f"no stretch of the recordings has {self.future + 1} ticks without a missing"
                 f" observation; RFF-ARX with future={self.future} needs at least one"
             )
-        held_rows = all_rows(held, self.past, self.future)
+        held_out_rows = all_rows(held_out, self.past, self.future)
         with one_blas_thread():
             windows = self._window_map(rows)
-            horizons = fit_horizons(windows, rows, held_rows or rows, max(self._ranks()))
+            horizons = fit_horizons(windows, rows, held_out_rows or rows, max(self._ranks()))
             rank, ridge, scores = self._choose(horizons)
             # What was held out to choose by is learned from as well.
-            also_held_out = not validation and held_rows is not None
+            also_held_out = not validation and held_out_rows is not None
             weights = [one.weights(rank, ridge, also_held_out) for one in horizons]
         record = TrainingRecord(
             options={**vars(self), "rank": rank, "ridge": ridge},
@@ -134,8 +134,8 @@ class RFFARX(InMemoryLearner[RFFARXModel]):
         ahead = draw_frequencies(future * acted, self.features, 1.0, generator)
         bandwidths = []
         for h in range(self.future):
-            shown = rows.plan if self.one_shot else rows.plan[:, : h + 1]
-            points = np.concatenate([rows.history, flatten(shown)], axis=1)
+            seen = rows.plan if self.one_shot else rows.plan[:, : h + 1]
+            points = np.concatenate([rows.history, flatten(seen)], axis=1)
             bandwidths.append(self.bandwidth * median_distance(points, generator))
         return WindowMap(
             drawn, ahead.reshape(-1, future, acted), np.array(bandwidths), self.one_shot

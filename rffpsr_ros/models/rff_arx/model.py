@@ -3,7 +3,7 @@
 The forecast of horizon h is linear in the features of the last ``past`` ticks and the actions of
 steps 1 to h; later actions count as average ones. The paper's authors' form (``one_shot``) shows
 every horizon all ``future`` actions: it looks better on recordings of a controlled robot, where
-the next command tells what the robot just did, and cannot be used live.
+the next command reveals what the robot just did, and cannot be used live.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class RFFARXModel(TickWindowModel):
         history = np.concatenate(flat, axis=-1)
         steps = plan.shape[-2]
         if self.parts.features.one_shot and steps < self.future:
-            held = np.repeat(plan[..., -1:, :], self.future - steps, axis=-2)
-            plan = np.concatenate([plan, held], axis=-2)
+            last = np.repeat(plan[..., -1:, :], self.future - steps, axis=-2)
+            plan = np.concatenate([plan, last], axis=-2)
         phases = self.parts.features.phases(
             history.reshape(-1, history.shape[-1]),
             np.broadcast_to(plan, (*batch, *plan.shape[-2:])).reshape(-1, *plan.shape[-2:]),

@@ -77,16 +77,16 @@ class HorizonFit:
     ----------
     directions
         (2 D, r), strongest first.
-    sums, held_sums
+    sums, held_out_sums
         Moments of features and targets over the training and the held-out windows.
-    held
+    held_out
         Features (M, r), targets (M, d_o) and runs (M,) of the held-out windows.
     """
 
     directions: Array
     sums: Regression
-    held_sums: Regression
-    held: tuple[Array, Array, Array]
+    held_out_sums: Regression
+    held_out: tuple[Array, Array, Array]
 
     @property
     def rank(self) -> int:
@@ -98,13 +98,13 @@ class HorizonFit:
         sums = Regression.zeros(*self.sums.target_input.total.shape)
         sums.merge(self.sums)
         if also_held_out:
-            sums.merge(self.held_sums)
+            sums.merge(self.held_out_sums)
         (inside,) = _solutions(sums, rank, [ridge])
         return np.asarray(self.directions[:, :rank] @ inside)
 
     def held_out_errors(self, rank: int, ridges: Sequence[float]) -> Array:
         """Return the mean squared error (ridges, runs) on the held-out windows."""
-        features, targets, runs = self.held
+        features, targets, runs = self.held_out
         found = []
         for inside in _solutions(self.sums, rank, ridges):
             squares = np.sum((targets - features[:, :rank] @ inside) ** 2, axis=1)
@@ -112,7 +112,7 @@ class HorizonFit:
         return np.array(found)
 
 
-def fit_horizons(windows: WindowMap, train: Rows, held: Rows, most: int) -> list[HorizonFit]:
+def fit_horizons(windows: WindowMap, train: Rows, held_out: Rows, most: int) -> list[HorizonFit]:
     """Return the regression of every horizon, of at most ``most`` directions."""
     chosen = np.unique(np.linspace(0, len(train.history) - 1, SAMPLE).round().astype(int))
     directions = [
@@ -120,17 +120,17 @@ def fit_horizons(windows: WindowMap, train: Rows, held: Rows, most: int) -> list
         for features in _features(windows, train.pick(chosen))
     ]
     sums = _sums(windows, train, directions)
-    held_sums = _sums(windows, held, directions)
+    held_out_sums = _sums(windows, held_out, directions)
     inside: list[list[Array]] = [[] for _ in directions]
-    for chunk in held.chunks():
+    for chunk in held_out.chunks():
         for h, features in enumerate(_features(windows, chunk)):
             inside[h].append(features @ directions[h])
     return [
         HorizonFit(
             directions[h],
             sums[h],
-            held_sums[h],
-            (np.concatenate(inside[h]), held.target[:, h], held.run),
+            held_out_sums[h],
+            (np.concatenate(inside[h]), held_out.target[:, h], held_out.run),
         )
         for h in range(len(directions))
     ]

@@ -24,7 +24,7 @@ from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.psr.feature_set import FeatureOptions, Fitted, fit_features
+from rffpsr_ros.psr.feature_set import FeatureOptions, FittedFeatures, fit_features
 from rffpsr_ros.psr.two_stage import FitFeatures
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -83,7 +83,7 @@ class SingleRFFPSR:
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator
-    ) -> Fitted:
+    ) -> FittedFeatures:
         return fit_features(source, options, generator)
 
     def memory(self, train: Sequence[Trajectory]) -> int:

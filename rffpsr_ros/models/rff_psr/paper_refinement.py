@@ -17,10 +17,10 @@ from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 from rffpsr_ros.psr.refinement.window_loss import fit_head, window_targets
 from rffpsr_ros.psr.refinement.window_refinement import (
-    Point,
-    Problem,
+    WindowProblem,
     WindowRecordings,
     WindowRefinementOptions,
+    WindowWeights,
     refine_window,
 )
 from rffpsr_ros.psr.system_map import contract, contraction
@@ -49,8 +49,8 @@ def refine_as_in_the_paper(
     head = fit_head(start, structure, *train, options.ridge)
     refinement = WindowRefinementOptions(options.rounds, options.step)
     refined = refine_window(
-        Point(stages.system.extended, stages.system.immediate, head),
-        Problem(start, maps, structure, train, validation, refinement),
+        WindowWeights(stages.system.extended, stages.system.immediate, head),
+        WindowProblem(start, maps, structure, train, validation, refinement),
         progress,
     )
     covariance, extended = maps.tensors(refined.point.extended, refined.point.immediate)

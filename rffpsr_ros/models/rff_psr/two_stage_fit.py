@@ -11,7 +11,7 @@ from rffpsr_ros.data.folds import hold_out
 from rffpsr_ros.data.preparation import Prepared, prepare
 from rffpsr_ros.data.subsample import SUBSAMPLE, subsample
 from rffpsr_ros.data.summary import DataSummary, check_summary
-from rffpsr_ros.data.window_source import Standardised, WindowSource
+from rffpsr_ros.data.window_source import StandardisedRecording, WindowSource
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
@@ -103,7 +103,7 @@ def fit_two_stages(
     fill_past = options.arx_past or settings.fill_past
     prepared = prepare(learned_from, judged_by, data.summary, fill_past)
     scalings = prepared.observation_scaling, prepared.action_scaling
-    recordings = [Standardised(trajectory, *scalings) for trajectory in train]
+    recordings = [StandardisedRecording(trajectory, *scalings) for trajectory in train]
     windows = WindowSource(recordings, options.past, options.future, workers)
     weighted = None
     if (weighting := importance(train, options.past, options.future)) is not None:

@@ -1,7 +1,7 @@
 """What counts how much in refinement: horizons, and the first ticks of a recording.
 
-Far horizons, and forecasts made before a recording has shown anything, err by orders of magnitude
-more than the rest. The ARX term tells by how much; so weighed, each has its share.
+Long horizons, and forecasts made in a recording's first ticks, err by orders of magnitude more than
+the rest. Weighted by one over the ARX term's error, each has its share.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Minibatches of segments, whose gradients sum up to that of one step.
 
-What is random is drawn before anything is computed, so that whoever computes a minibatch's
-gradient, and in whatever order, the sum has the same bits.
+What is random is drawn before anything is computed, so that the sum has the same bits on one
+process and on several.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Minibatch(NamedTuple):
     """Origins in all minibatches of the step."""
 
 
-class Material(NamedTuple):
+class GradientData(NamedTuple):
     """What gradients are computed from, the same in every step; in single precision."""
 
     structure: FixedStructure
@@ -35,20 +35,20 @@ class Material(NamedTuple):
 
 
 @dataclass
-class Slope:
-    """A loss and its gradient at the weights; shares of them add up."""
+class LossGradient:
+    """A loss and its gradient at the parameters; shares of them add up."""
 
     loss: float
     gradient: TrainableParameters
 
-    def merge(self, other: Slope) -> None:
+    def merge(self, other: LossGradient) -> None:
         """Add the share of another minibatch."""
         self.loss += other.loss
         for total, part in zip(self.gradient, other.gradient, strict=True):
             total[...] += part
 
 
-class Drawing(NamedTuple):
+class MinibatchSampling(NamedTuple):
     """How a step's minibatches are drawn."""
 
     batch: int
@@ -66,34 +66,36 @@ class Drawing(NamedTuple):
 
 
 def draw_minibatches(
-    segments: Segments, drawing: Drawing, generator: np.random.Generator
+    segments: Segments, sampling: MinibatchSampling, generator: np.random.Generator
 ) -> list[Minibatch]:
     """Return minibatches of distinct segments, by chance where a step does not take them all."""
-    count, size = len(segments.observations), drawing.batch
-    wanted = min(count, drawing.most * size)
+    count, size = len(segments.observations), sampling.batch
+    wanted = min(count, sampling.most * size)
     chosen = generator.choice(count, wanted, replace=False) if wanted < count else np.arange(count)
     drawn: list[tuple[Array, Origins]] = []
     for first in range(0, wanted, size):
         places = np.sort(chosen[first : first + size])
         batch = segments.pick(places)
-        offset = int(generator.integers(drawing.stride))
-        starts = origins(batch, drawing.horizon, drawing.stride, offset)
-        drawn.append((places, _thin_early(starts, batch, drawing.age, generator)))
+        offset = int(generator.integers(sampling.stride))
+        starts = origins(batch, sampling.horizon, sampling.stride, offset)
+        drawn.append((places, _thin_early(starts, batch, sampling.age, generator)))
     total = sum(len(starts.tick) for _, starts in drawn)
     return [Minibatch(places, starts, total) for places, starts in drawn]
 
 
-def slope(parameters: TrainableParameters, material: Material, minibatch: Minibatch) -> Slope:
+def minibatch_gradient(
+    parameters: TrainableParameters, data: GradientData, minibatch: Minibatch
+) -> LossGradient:
     """Return a minibatch's share of its step's loss, the mean over all origins, and gradient."""
-    batch = material.segments.pick(minibatch.places)
+    batch = data.segments.pick(minibatch.places)
     with np.errstate(over="ignore", invalid="ignore"):
-        return Slope(
+        return LossGradient(
             *rollout_loss(
                 parameters,
-                material.structure,
+                data.structure,
                 batch,
                 minibatch.origins,
-                material.horizon_weights,
+                data.horizon_weights,
                 minibatch.total,
             )
         )

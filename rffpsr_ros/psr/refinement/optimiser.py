@@ -1,4 +1,4 @@
-"""Adam on named groups of weights, each with a step of its own scale; Kingma and Ba 2015."""
+"""Adam on several arrays of parameters, each with a step of its own scale; Kingma and Ba 2015."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Adam:
         self._count = 0
 
     def step(
-        self, weights: Sequence[Array], gradients: Sequence[Array], rate: float
+        self, parameters: Sequence[Array], gradients: Sequence[Array], rate: float
     ) -> list[Array]:
-        """Return the weights after one step against the gradients."""
+        """Return the parameters after one step against the gradients."""
         self._count += 1
         first_bias = 1 - FIRST_DECAY**self._count
         second_bias = 1 - SECOND_DECAY**self._count
@@ -48,7 +48,7 @@ class Adam:
             direction = (self._first[i] / first_bias) / (
                 np.sqrt(self._second[i] / second_bias) + TINY
             )
-            moved.append(weights[i] - rate * scale * direction)
+            moved.append(parameters[i] - rate * scale * direction)
         return moved
 
     def _clip(self, index: int, gradient: Array) -> Array:

@@ -1,7 +1,7 @@
 """The rolled-out prediction error and its gradient, by backpropagation through time.
 
-From every origin t the model predicts o_t, takes its own prediction for what was seen, and goes on
-for H ticks, as it will when it is used. The filter over the recorded observations runs once per
+From every origin t the model predicts o_t, takes its prediction for the observation, and continues
+for H ticks, as it does in use. The filter over the recorded observations runs once per
 segment; the rollouts from all origins run side by side.
 """
 
@@ -136,7 +136,7 @@ def recorded(
 def roll_out_gradient(
     parameters: TrainableParameters, structure: FixedStructure, rollout: Rollout, gradient: Array
 ) -> tuple[TrainableParameters, Array]:
-    """Return the weights' gradients and those at the origins' states (B, p).
+    """Return the parameters' gradients and those at the origins' states (B, p).
 
     ``gradient`` (B, H, d_o) is the loss's at the predictions.
     """

@@ -1,8 +1,8 @@
 """Refinement of the rolled-out prediction error: the default form.
 
-Adam on whitened coordinates over minibatches of segments, a cosine schedule, and the weights that
-did best on the validation recordings. Where no step improves, the step is halved and refinement
-starts over; values that are not finite end a try. Workers share a step's minibatches.
+Adam on whitened coordinates over minibatches of segments, a cosine schedule, and the parameters
+that did best on the validation recordings. Where no step improves, the step is halved and
+refinement starts over; values that are not finite end a try. Workers share a step's minibatches.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import group_errors, robust_score
-from rffpsr_ros.parallel.workers import THIS_PROCESS, Holders, Workers, merged
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Broadcast, Workers, merged
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.initialisation import InitialPredictor
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
 from rffpsr_ros.psr.refinement.minibatches import (
-    Drawing,
-    Material,
+    GradientData,
+    MinibatchSampling,
     draw_minibatches,
-    slope,
+    minibatch_gradient,
 )
 from rffpsr_ros.psr.refinement.optimiser import Adam, cosine_rate
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
@@ -33,10 +33,10 @@ from rffpsr_ros.psr.refinement.segments import Origins, Segments, settled_origin
 from rffpsr_ros.psr.refinement.step_coordinates import Coordinates, step_scales
 
 JUDGED_STEPS = 10_000
-"""Predictions that a validation score looks at, about; of many columns, fewer."""
+"""Predictions in a validation score, about; of many columns, fewer."""
 
 FEW_COLUMNS = 40
-"""More columns than these, and each prediction tells so much more that fewer are enough."""
+"""With more columns than these fewer predictions are enough."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,21 @@ class RefinementOptions:
     stride
         Of a segment's origins each n-th is taken in a step.
     check_every
-        Iterations from one look at the validation score to the next.
+        Iterations from one validation score to the next.
     tries
         One that finds nothing better is followed by a more careful one, up to so many.
     output_step
         Steps of what predicts are so many one-step errors, times the learning rate.
     rival
-        The validation score of another model, which it is of no use to stay far behind.
+        The validation score of another model; to stay far behind it is of no use.
     averaging
         Weight of the past in the running mean of iterates, which is what is judged.
     patience
-        What has not improved for this fraction of the iterations will not; a try ends there.
+        A try ends that has not improved for this fraction of the iterations.
     hopeless
-        What still errs so many times as much as the rival by then will not come near it.
+        So does one whose score is then still so many times the rival's.
     rises
-        Nor will what has become worse at so many looks in a row: it fits the noise.
+        And one that has become worse at so many scores in a row: it fits the noise.
     """
 
     horizon: int = 10
@@ -84,7 +84,7 @@ class RefinementOptions:
 
 
 class Refined(NamedTuple):
-    """Refined weights, their validation score, and how it went."""
+    """Refined parameters, their validation score, and how they were reached."""
 
     parameters: TrainableParameters
     score: float
@@ -93,7 +93,7 @@ class Refined(NamedTuple):
     rate: float
 
     def notes(self) -> dict[str, float]:
-        """Return what a model file tells of it."""
+        """Return what is noted in a model file."""
         return {
             "score_before": self.initial_score,
             "score_after": self.score,
@@ -103,7 +103,7 @@ class Refined(NamedTuple):
 
 
 def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
-    """Return the settled origins that weights are judged from: of very many, only every n-th."""
+    """Return the settled origins of the validation score: of very many, only every n-th."""
     columns = segments.target.shape[2]
     count = max(1, JUDGED_STEPS // (horizon * max(1, columns // FEW_COLUMNS)))
     stride = max(1, int(segments.target.any(axis=2).sum()) // count)
@@ -130,7 +130,7 @@ def refine_rollout(
     reference: InitialPredictor | None = None,
     workers: Workers = THIS_PROCESS,
 ) -> Refined:
-    """Return the weights refined on ``train`` that did best on ``validation``.
+    """Return the parameters refined on ``train`` that did best on ``validation``.
 
     The first try begins at the first start with the full learning rate. Where it finds nothing
     better than the best start, the next one begins at the next start with half the rate. Steps
@@ -141,34 +141,37 @@ def refine_rollout(
     reference = reference or starts[0]
     structure = reference.structure.astype(np.float32)
     train, validation = train.astype(np.float32), validation.astype(np.float32)
-    weighing = loss_weights(
+    loss_weighting = loss_weights(
         structure, reference.parameters.astype(np.float32), train, options.horizon
     )
-    drawing = Drawing(
-        options.batch, options.minibatches, options.horizon, options.stride, weighing.age
+    sampling = MinibatchSampling(
+        options.batch, options.minibatches, options.horizon, options.stride, loss_weighting.age
     )
-    if drawing.minibatches(len(train.observations)) == 1:
+    if sampling.minibatches(len(train.observations)) == 1:
         workers = THIS_PROCESS
-    holders = workers.holding(Material(structure, train, weighing.horizon))
-    task = Task(structure, train, validation, Coordinates(reference), options, drawing, holders)
-    scores = [task.score(start.parameters) for start in starts]
+    broadcast = workers.broadcast(GradientData(structure, train, loss_weighting.horizon))
+    problem = RefinementProblem(
+        structure, train, validation, Coordinates(reference), options, sampling, broadcast
+    )
+    scores = [problem.score(start.parameters) for start in starts]
     lowest = int(np.argmin(scores))
     best = Refined(starts[lowest].parameters, scores[lowest], scores[lowest], 0, 0.0)
     scales = step_scales(
-        task.coordinates.inward(starts[0].parameters), options.output_step * weighing.residual
+        problem.coordinates.inward(starts[0].parameters),
+        options.output_step * loss_weighting.residual,
     )
     rate = options.learning_rate
     for attempt in range(options.tries):
         start = starts[min(attempt, len(starts) - 1)]
         adam = Adam(scales)
-        best = _descend(task, start.parameters, adam, rate, generator, best, progress)
+        best = _descend(problem, start.parameters, adam, rate, generator, best, progress)
         if best.iterations:
             break
         rate /= 2
     return best
 
 
-class Task(NamedTuple):
+class RefinementProblem(NamedTuple):
     """What stays the same in every try, in single precision."""
 
     structure: FixedStructure
@@ -176,8 +179,8 @@ class Task(NamedTuple):
     validation: Segments
     coordinates: Coordinates
     options: RefinementOptions
-    drawing: Drawing
-    holders: Holders[Material]
+    sampling: MinibatchSampling
+    broadcast: Broadcast[GradientData]
 
     def score(self, parameters: TrainableParameters) -> float:
         """Return the validation score."""
@@ -188,15 +191,15 @@ class Task(NamedTuple):
         self, point: list[Array], generator: np.random.Generator
     ) -> tuple[float, list[Array]]:
         """Return loss and gradient on minibatches of segments, from random sets of origins."""
-        drawn = draw_minibatches(self.train, self.drawing, generator)
+        drawn = draw_minibatches(self.train, self.sampling, generator)
         parameters = self.coordinates.outward(point).astype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            total = merged(self.holders.map(partial(slope, parameters), drawn))
+            total = merged(self.broadcast.map(partial(minibatch_gradient, parameters), drawn))
             return total.loss, self.coordinates.gradient(total.gradient)
 
 
 def _descend(
-    task: Task,
+    problem: RefinementProblem,
     start: TrainableParameters,
     adam: Adam,
     rate: float,
@@ -204,26 +207,26 @@ def _descend(
     best: Refined,
     progress: Progress | None,
 ) -> Refined:
-    """Run one schedule; return the best weights seen, or ``best`` if nothing beat it.
+    """Run one schedule; return the best parameters, or ``best`` if none is better.
 
     What is judged is a running mean of the iterates, which minibatches do not shake.
     """
-    point, options = task.coordinates.inward(start), task.options
+    point, options = problem.coordinates.inward(start), problem.options
     average, before, rises = point, best.score, 0
     for iteration in range(1, options.iterations + 1):
-        loss, gradient = task.gradient(point, generator)
+        loss, gradient = problem.gradient(point, generator)
         if not np.isfinite(loss):
             break
         point = adam.step(point, gradient, cosine_rate(rate, iteration - 1, options.iterations))
         average = _towards(point, average, min(options.averaging, iteration / (iteration + 10)))
         if iteration % options.check_every and iteration < options.iterations:
             continue
-        parameters = task.coordinates.outward(average)
-        score = task.score(parameters)
+        parameters = problem.coordinates.outward(average)
+        score = problem.score(parameters)
         if score < best.score:
             best = Refined(parameters, score, best.initial_score, iteration, rate)
         if progress is not None:
-            error = float(np.sqrt(best.score / task.validation.target.shape[2]))
+            error = float(np.sqrt(best.score / problem.validation.target.shape[2]))
             progress("refinement", iteration / options.iterations, error)
         rises, before = (rises + 1 if score > before else 0), score
         patience = options.patience * options.iterations

@@ -62,7 +62,7 @@ def cut_segments(
     initial state, and count only from there on, so that no tick counts twice and none before the
     state has settled. ``observed`` (T, d_o) says for each run what was seen; the rest carries
     stand-ins and does not count. Segments are padded to ``shortest`` ticks at the least.
-    Everything is computed in the precision ``dtype``, which should be the frame's.
+    Everything is computed in the precision ``dtype``, which should be the structure's.
     """
     length = max(shortest, min(length, max(len(run.actions) for run in runs)))
     pieces = [

@@ -1,4 +1,4 @@
-"""In what coordinates refinement moves weights, and how long a step is for each of them."""
+"""The coordinates in which refinement moves parameters, and the length of a step for each."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Coordinates:
         return list(_times(self._inward, parameters))
 
     def outward(self, point: list[Array]) -> TrainableParameters:
-        """Return the weights at a point."""
+        """Return the parameters at a point."""
         return _times(self._outward, TrainableParameters(*point))
 
     def gradient(self, gradient: TrainableParameters) -> list[Array]:
-        """Return the gradient at the point, given that at the weights."""
+        """Return the gradient at the point, given that at the parameters."""
         transposed = {name: part.T for name, part in self._outward.items()}
         return list(_times(transposed, gradient.astype(np.float64)))
 
@@ -46,9 +46,9 @@ def _times(matrices: dict[str, Array], parameters: TrainableParameters) -> Train
 def step_scales(point: list[Array], unit: Array) -> list[Array]:
     """Return the unit of length of a step for each of the arrays that the optimiser moves.
 
-    What predicts, in coordinates in which its inputs are white, moves in a ``unit`` (d_o,) that
-    comes from the one-step error that there is to correct: the weights themselves, of a signal
-    that is nearly its own last value, may be a thousand times that. State tensors move in units
+    Weights of terms, in coordinates in which their inputs are white, move in a ``unit`` (d_o,)
+    taken from the one-step error to be corrected: the weights themselves, of a signal that is
+    nearly its own last value, may be a thousand times that. State tensors move in units
     of their own size.
     """
     parameters = TrainableParameters(*point)

@@ -1,4 +1,7 @@
-"""The paper's loss: the error in predicting a whole window of observations from each state."""
+"""The paper's loss: the error in predicting a whole window of observations from each state.
+
+Paper, "Model refinement by local optimization".
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def window_loss(
     segments: Segments,
     targets: WindowTargets,
 ) -> tuple[float, TrainableParameters, Array]:
-    """Return the mean squared window error, and its gradients at weights and head.
+    """Return the mean squared window error, and its gradients at parameters and head.
 
     The forecast of o_{t:t+k-1} is ``head``^T (q_t x psi^a_t), head (p r_psi_a, k d_o). The error
     is summed over the window and averaged over ticks (paper, "Model refinement").

@@ -19,7 +19,7 @@ from rffpsr_ros.psr.refinement.segments import Segments
 from rffpsr_ros.psr.refinement.window_loss import WindowTargets, window_loss
 from rffpsr_ros.psr.system_map import Contraction
 
-ROUNDS_PER_VERDICT = 5
+ROUNDS_PER_CHECK = 5
 SMALLEST_STEP = 1e-5
 INSIGNIFICANT = 1e-3
 
@@ -34,7 +34,7 @@ class WindowRefinementOptions:
     ridge: float = 1e-3
 
 
-class Point(NamedTuple):
+class WindowWeights(NamedTuple):
     """What the paper's refinement moves."""
 
     extended: Array  # W_xi
@@ -45,13 +45,13 @@ class Point(NamedTuple):
 class WindowRefined(NamedTuple):
     """The best point, its validation error and the first one's, and the round it was found in."""
 
-    point: Point
+    point: WindowWeights
     error: float
     initial_error: float
     rounds: int
 
     def notes(self) -> dict[str, float]:
-        """Return what a model file tells of it."""
+        """Return what is noted in a model file."""
         return {
             "error_before": self.initial_error,
             "error_after": self.error,
@@ -73,7 +73,7 @@ class WindowRecordings(NamedTuple):
         )
 
 
-class Problem(NamedTuple):
+class WindowProblem(NamedTuple):
     """What stays the same during refinement."""
 
     parameters: TrainableParameters
@@ -83,42 +83,42 @@ class Problem(NamedTuple):
     validation: WindowRecordings
     options: WindowRefinementOptions
 
-    def weights_at(self, point: Point) -> TrainableParameters:
-        """Return the weights with the point's maps contracted into them."""
+    def parameters_at(self, point: WindowWeights) -> TrainableParameters:
+        """Return the parameters with the point's maps contracted into them."""
         covariance, extended = self.contraction.tensors(point.extended, point.immediate)
         return self.parameters._replace(covariance=covariance, extended=extended)
 
-    def validation_error(self, point: Point) -> float:
-        """Return the validation recordings' window error; infinite where the filter blew up."""
+    def validation_error(self, point: WindowWeights) -> float:
+        """Return the validation recordings' window error; infinite where the filter diverged."""
         with np.errstate(over="ignore", invalid="ignore"):
-            parameters = self.weights_at(point)
+            parameters = self.parameters_at(point)
             loss, _, _ = window_loss(parameters, point.head, self.structure, *self.validation)
         return loss if np.isfinite(loss) else float("inf")
 
-    def one_round(self, point: Point, step: float) -> Point:
+    def one_round(self, point: WindowWeights, step: float) -> WindowWeights:
         """Return the point after a gradient step on each training trajectory in turn."""
         for index in range(len(self.train.segments.observations)):
             recording = self.train.one(index)
-            _, at_weights, at_head = window_loss(
-                self.weights_at(point), point.head, self.structure, *recording
+            _, at_parameters, at_head = window_loss(
+                self.parameters_at(point), point.head, self.structure, *recording
             )
-            at_maps = self.contraction.adjoint(at_weights.covariance, at_weights.extended)
-            point = _descend(point, Point(*at_maps, at_head), step, self.options, recording)
+            at_maps = self.contraction.adjoint(at_parameters.covariance, at_parameters.extended)
+            point = _descend(point, WindowWeights(*at_maps, at_head), step, self.options, recording)
         return point
 
 
 def refine_window(
-    start: Point, problem: Problem, progress: Progress | None = None
+    start: WindowWeights, problem: WindowProblem, progress: Progress | None = None
 ) -> WindowRefined:
     """Return the point with the least validation error along the paper's schedule."""
     options = problem.options
     initial = problem.validation_error(start)
     best = WindowRefined(start, initial, initial, 0)
-    point, verdict_point, last_verdict = start, start, float("inf")
+    point, checked_point, last_check = start, start, float("inf")
     step, rounds = options.step, 0
     while rounds < options.rounds and step >= SMALLEST_STEP:
         lowest = float("inf")
-        for _ in range(ROUNDS_PER_VERDICT):
+        for _ in range(ROUNDS_PER_CHECK):
             point = problem.one_round(point, step)
             rounds += 1
             error = problem.validation_error(point)
@@ -129,22 +129,22 @@ def refine_window(
             values = problem.validation.targets.observations.shape[-1]
             done = min(1.0, rounds / options.rounds)
             progress("refinement", done, float(np.sqrt(best.error / values)))
-        if not lowest <= (1 + INSIGNIFICANT) * last_verdict:
-            step, point = step / 2, verdict_point
-        elif lowest > (1 - INSIGNIFICANT) * last_verdict:
+        if not lowest <= (1 + INSIGNIFICANT) * last_check:
+            step, point = step / 2, checked_point
+        elif lowest > (1 - INSIGNIFICANT) * last_check:
             break
         else:
-            last_verdict, verdict_point = lowest, best.point
+            last_check, checked_point = lowest, best.point
     return best
 
 
 def _descend(
-    point: Point,
-    gradient: Point,
+    point: WindowWeights,
+    gradient: WindowWeights,
     step: float,
     options: WindowRefinementOptions,
     recording: WindowRecordings,
-) -> Point:
+) -> WindowWeights:
     """Return the point one clipped gradient step on, shrunk by the ridge as the authors do."""
     count = max(int(recording.targets.complete.sum()), 1)
     pulled = [g + options.ridge / count * p for g, p in zip(gradient, point, strict=True)]
@@ -152,4 +152,4 @@ def _descend(
     if not np.isfinite(norm):
         return point
     scale = step * min(1.0, options.clip / max(norm, 1e-300))
-    return Point(*(p - scale * g for p, g in zip(point, pulled, strict=True)))
+    return WindowWeights(*(p - scale * g for p, g in zip(point, pulled, strict=True)))

@@ -36,16 +36,16 @@ class Predictor(NamedTuple):
     observation: Fourier
     action: Fourier
     read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
-    # after them, where they stand in for what is missing, expected features (r_a p, r_o)
+    # after them, where they replace missing observations, expected features (r_a p, r_o)
     commanded: Array  # (p, columns of `read`): what the features of `command` make of it
     arx: Array  # (d_o, b), of the last b values of a row that ends with an action
     scaling: Array  # (2, d): mean and deviation of raw values
     limits: Array  # (2, d): of what features represent
-    held: Array  # (2, d_o): between what expected observations are held
+    output_bounds: Array  # (2, d_o): expected observations are held between them
     constant: Array  # (d_o,)
     innovation_weights: Array  # (d_o,)
     bounds: Array  # lambda, the cap; the squared norms between which a belief is
-    command: Array  # (d_a,): the action looked at last; commands are often held
+    command: Array  # (d_a,): the last action; commands are often held
 
 
 @in_place
@@ -96,7 +96,7 @@ def waves_of(phases: Array, waves: Array) -> None:
 
 @compiled
 def add_up(rows: Array, weights: Array, total: Array) -> None:
-    """Write the weighted sum of rows: a product so small is done before a library has begun."""
+    """Write the weighted sum of rows: for so small a product a library call costs more."""
     whole = len(rows) // 4 * 4
     total[:] = 0
     for i in range(0, whole, 4):  # four at a time, as the sums are read and written each time
@@ -113,7 +113,7 @@ def add_up(rows: Array, weights: Array, total: Array) -> None:
 
 @compiled
 def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Array) -> None:
-    """Write features (N, r) of what stands before ``stop`` in rows of ticks (N, T d)."""
+    """Write features (N, r) of the values before ``stop`` in rows of ticks (N, T d)."""
     frequencies, output = maps
     size, count = frequencies.shape
     if count == 0:
@@ -227,10 +227,11 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
 
 @in_place
 def expect(read: Array, narx: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
-    """Write expected observations (d_o,): what a row's last values up to ``stop`` tell, and u."""
+    """Write expected observations (d_o,): of ARX and NARX term, and of u."""
     window = row[stop - own.arx.shape[1] : stop]
     for o in range(len(out)):
-        total, low, high = own.constant[o] + read[o] + narx[o], own.held[0, o], own.held[1, o]
+        low, high = own.output_bounds[0, o], own.output_bounds[1, o]
+        total = own.constant[o] + read[o] + narx[o]
         for i in range(len(window)):
             total += window[i] * own.arx[o, i]
         out[o] = low if total < low else high if total > high else total
@@ -241,7 +242,7 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     """Write a state after a tick; return its mean squared innovation, and what was unusual.
 
     ``after`` holds belief and past (p + P d,), and in place of the newest tick (action,
-    observation) as they came, NaN where missing. Unusual were, added up: 1 a limited observation, 2
+    observation) as received, NaN where missing. Unusual were, added up: 1 a limited observation, 2
     a limited action, 4 a missing observation; -1: values that are infinite, or the belief's size,
     and nothing written counts. The innovation is NaN if all was missing.
     """
@@ -277,9 +278,9 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
             innovation += error * error * predictor.innovation_weights[o]
             seen += 1
     size = features.shape[1]
-    told = observed + states * size + size * (size + 1) // 2
-    if seen == 0 and read.shape[1] > told:
-        features[0] = read[0, told:]
+    known = observed + states * size + size * (size + 1) // 2
+    if seen == 0 and read.shape[1] > known:
+        features[0] = read[0, known:]
     else:
         evaluate(rows, len(ticks), predictor.observation, limits, features)
     condition(read[0], observed, features[0], predictor.bounds, next_belief)

@@ -1,4 +1,4 @@
-"""The compiled step: what `PreparedStep` does for a state when nothing is out of the ordinary."""
+"""The compiled step: what `PreparedStep` does for one state in usual ticks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CompiledStep:
 
     Parameters
     ----------
-    weights, frame
+    parameters, structure
         The fitted predictor; its features must be random Fourier features, its covariances
         symmetric: see `compilable`.
     mean, deviation
@@ -66,7 +66,7 @@ class CompiledStep:
         self._action = slice(-layout.columns, -layout.observed)
         self._observation = slice(-layout.observed, None)
 
-        # Compiled now, or read from where it was kept: not when the first message has come.
+        # Compiled now, or read from the cache: not when the first message has arrived.
         start, past = np.zeros(states), np.zeros((max(structure.past, 1) + 1, layout.columns))
         self.tick(start, past, past[0, : layout.acted], past[0, layout.acted :])
         self.roll_out(start, past, np.zeros((1, layout.acted)))
@@ -81,8 +81,8 @@ class CompiledStep:
         """Return belief and past after a tick, its mean squared innovation, and what was unusual.
 
         Unusual were, added up: 1 a limited observation, 2 a limited action, 4 a missing
-        observation. The innovation is NaN if all was missing. None stands for ticks that are not
-        for compiled code: with infinite values, or a belief of unusual size after them.
+        observation. The innovation is NaN if all was missing. None is returned for ticks that
+        compiled code leaves to `PreparedStep`: with infinite values, or a belief of unusual size.
         """
         after = np.empty(belief.size + past.size)
         after[self._action] = action
@@ -126,7 +126,7 @@ def packed(
 ) -> Array:
     """Return a predictor in one array, as `compiled_kernels.unpacked` takes it apart again.
 
-    First stand start and shape of every part, in the order of `Predictor`, then the parts: those in
+    First come start and shape of every part, in the order of `Predictor`, then the parts: those in
     double precision, and those in single precision, whose places count such numbers.
     """
     layout = layout_of(parameters, structure)
@@ -186,6 +186,6 @@ def _narx(
 
 def _waves(features: Features) -> tuple[Array, Array]:
     """Return frequencies (i, D) in quarter turns, and what becomes of the waves (r, 2 D)."""
-    assert isinstance(features, FeatureMap), "told by compilable"
+    assert isinstance(features, FeatureMap), "see compilable"
     count = max(len(features.frequencies), 1)
     return features.frequencies.T / (np.pi / 2), features.projection.T / np.sqrt(count)

@@ -12,7 +12,7 @@ from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap
 
 
-class Term(NamedTuple):
+class FeatureTerm(NamedTuple):
     """Features of some of a row's values, and what is made of them."""
 
     features: Features
@@ -36,7 +36,7 @@ class RowMap(Protocol):
 class SeparateMaps(NamedTuple):
     """Terms of any kind, one after the other."""
 
-    terms: Sequence[Term]
+    terms: Sequence[FeatureTerm]
     constant: Array  # (r,)
 
     def __call__(self, rows: Array) -> Array:
@@ -70,7 +70,7 @@ class FusedFeatureMap(NamedTuple):
 
 
 def side_by_side(
-    terms: Sequence[Term], size: int, constant: Array, dtype: type[np.floating]
+    terms: Sequence[FeatureTerm], size: int, constant: Array, dtype: type[np.floating]
 ) -> RowMap:
     """Return one map of rows of ``size`` values; ``constant`` (r_1,) is added to the first term.
 

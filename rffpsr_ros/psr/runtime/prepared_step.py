@@ -27,7 +27,7 @@ UNPACKED = 12
 
 BLOCK = 10
 """What a plan's actions do is computed so many ticks at a time: how a product of matrices rounds
-depends on its size, and a longer forecast is to begin with the very bits of a shorter one."""
+depends on its size, and a longer forecast is to begin with the same bits as a shorter one."""
 
 
 class Unusual(NamedTuple):
@@ -38,12 +38,12 @@ class Unusual(NamedTuple):
     limited_action: Array
 
 
-class Advance(NamedTuple):
+class StepResult(NamedTuple):
     """What one tick did to a state, or to N."""
 
     belief: Array  # q' (p,)
-    error: Array  # what was seen minus what was expected (d_o,); NaN: not seen
-    unusual: Unusual | None  # None: all was seen, and within the limits
+    error: Array  # the innovation (d_o,): observation minus expectation; NaN: missing
+    unusual: Unusual | None  # None: nothing was missing or outside the limits
 
 
 class PreparedStep:
@@ -53,10 +53,10 @@ class PreparedStep:
 
     Parameters
     ----------
-    weights, frame
+    parameters, structure
         The fitted predictor.
     expected
-        (p r_a, r_o): E[phi^o | q, a], taken where nothing was seen; None: the features of the
+        (p r_a, r_o): E[phi^o | q, a], taken where all is missing; None: the features of the
         predicted observation.
     dtype
         What features are computed in. All else is in double precision: conditioning on a nearly
@@ -89,7 +89,7 @@ class PreparedStep:
         if (limits := structure.limits) is not None:
             self._limits[0] = np.concatenate([limits.action_low, limits.observation_low])
             self._limits[1] = np.concatenate([limits.action_high, limits.observation_high])
-        # Ready for the row in which a tick is looked at with the ones before it.
+        # Repeated for a row of a tick and the ones before it.
         self._low, self._high = np.tile(self._limits, self.layout.reach + 1)
         self._recent = np.s_[..., -len(self._low) :]
         self._newest = np.s_[..., -self.layout.columns :]
@@ -117,7 +117,7 @@ class PreparedStep:
         """Return the same step computing features in another precision."""
         return type(self)(*self._given[:-1], dtype)
 
-    def advance(self, belief: Array, past: Array) -> Advance:
+    def advance(self, belief: Array, past: Array) -> StepResult:
         """Take the newest tick of the past (P, d); where it is NaN, it is filled in place."""
         rows = past.ravel() if past.ndim == 2 else past.reshape(len(past), -1)
         limited = np.minimum(np.maximum(rows[self._recent], self._low), self._high)
@@ -131,7 +131,7 @@ class PreparedStep:
         seen = features[self._at_observation]
         if unusual is not None and unusual.missing.any():
             seen = self._stand_in(past, expected, joined)
-        return Advance(self._condition(read, seen), error, unusual)
+        return StepResult(self._condition(read, seen), error, unusual)
 
     def roll_out(
         self, belief: Array, past: Array, plans: Array, go_on: bool = False
@@ -156,12 +156,12 @@ class PreparedStep:
         columns, observed = layout.columns, layout.observed
         span = layout.reach * columns + layout.acted
         ahead = span - columns
-        low, high, looked_at = *self._limits[:, layout.acted :], len(self._maps.arx)
+        low, high, inputs = *self._limits[:, layout.acted :], len(self._maps.arx)
         features = self._maps.predicted(narrow[..., :span])
         for h in range(horizon):
             read = reader(h, belief)
             stop = (before + h) * columns + layout.acted
-            expected = self._expect(read, features, rows[..., stop - looked_at : stop])
+            expected = self._expect(read, features, rows[..., stop - inputs : stop])
             rows[..., stop : stop + observed] = expected
             if h < horizon - 1 or go_on:
                 # phi^o of this tick, and the NARX term of the next one.
@@ -192,7 +192,7 @@ class PreparedStep:
         return lambda h, belief: belief.dot(by_tick[h // BLOCK][h % BLOCK])
 
     def _expect(self, read: Array, features: Array, window: Array) -> Array:
-        """Return the expected observations (d_o,), given the values that the ARX term looks at."""
+        """Return the expected observations (d_o,), given the values that the ARX term takes."""
         expected: Array = window.dot(self._maps.arx)
         expected += read[self._at_expected]
         expected += features[self._at_expected]

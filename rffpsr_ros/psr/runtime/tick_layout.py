@@ -10,11 +10,11 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
-from rffpsr_ros.psr.runtime.fused_feature_map import RowMap, Term, side_by_side
+from rffpsr_ros.psr.runtime.fused_feature_map import FeatureTerm, RowMap, side_by_side
 
 
 class Layout(NamedTuple):
-    """Where things lie in flat rows of ticks; a tick is (action, observation)."""
+    """Sizes of flat rows of ticks; a tick is (action, observation)."""
 
     observed: int  # d_o
     acted: int  # d_a
@@ -28,11 +28,11 @@ class Layout(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """Return how many whole ticks before the one at hand features look at."""
+        """Return how many whole ticks before the one at hand features take."""
         return max(self.narx_past, 1)
 
     def window(self, past: int) -> Array:
-        """Return where [last n o, last n a, a_t] stand among n ticks and an action."""
+        """Return the places of [last n o, last n a, a_t] among n ticks and an action."""
         ticks = self.columns * np.arange(past + 1)[:, None]
         observations = ticks[:past] + self.acted + np.arange(self.observed)
         return np.concatenate([observations.ravel(), (ticks + np.arange(self.acted)).ravel()])
@@ -78,10 +78,10 @@ def tick_maps(
     """Return the maps, computing in ``dtype``; the ARX term stays in double precision."""
     arx, constant = arx_of_rows(parameters, layout)
     nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, 0)))
-    narx = Term(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
+    narx = FeatureTerm(nothing, np.zeros((0, layout.observed)), np.zeros(0, int))
     if structure.narx is not None:
         start = (layout.reach - layout.narx_past) * layout.columns
-        narx = Term(structure.narx, parameters.narx, start + layout.window(layout.narx_past))
+        narx = FeatureTerm(structure.narx, parameters.narx, start + layout.window(layout.narx_past))
     tick = layout.reach * layout.columns
     size = tick + layout.columns
     return TickMaps(
@@ -106,6 +106,6 @@ def tick_maps(
     )
 
 
-def _plain(features: Features, start: int, size: int) -> Term:
-    """Return features of the ``size`` values that stand from ``start`` on."""
-    return Term(features, None, start + np.arange(size))
+def _plain(features: Features, start: int, size: int) -> FeatureTerm:
+    """Return features of the ``size`` values from place ``start`` on."""
+    return FeatureTerm(features, None, start + np.arange(size))

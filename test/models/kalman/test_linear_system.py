@@ -9,7 +9,7 @@ import scipy.linalg
 from rffpsr_ros.models.kalman.linear_system import (
     LinearState,
     LinearSystem,
-    SettledFilter,
+    SteadyStateFilter,
     expected_observation,
     forecast_means,
     kalman_step,
@@ -136,7 +136,7 @@ def test_once_the_state_is_known_its_filter_has_settled_until_something_is_missi
 ) -> None:
     form = system.innovation_form()._replace(start_covariance=np.eye(4))
     draw = np.random.default_rng(8)
-    settled = SettledFilter(form)
+    settled = SteadyStateFilter(form)
     state = LinearState(form.start, form.start_covariance)
     steps = 0
     for tick in range(400):

@@ -7,9 +7,9 @@ from benchmarks.datasets import silverbox, synth
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range, simulation_rmse
-from rffpsr_ros.models.n4sid.learner import N4SID, WAYS
+from rffpsr_ros.models.n4sid.learner import N4SID, REALISATIONS
 from rffpsr_ros.models.n4sid.oblique_projection import (
-    Way,
+    Realisation,
     oblique_projection,
     system_of_order,
     window_factor,
@@ -49,11 +49,11 @@ def responses(transition: Array, action: Array, output: Array, feedthrough: Arra
     ]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_without_noise_the_system_is_found_exactly(way: Way) -> None:
+@pytest.mark.parametrize("realisation", REALISATIONS)
+def test_without_noise_the_system_is_found_exactly(realisation: Realisation) -> None:
     runs = [Run(run.observations, run.actions) for run in recordings(6, 40, 0.0)]
     subspace = oblique_projection(window_factor(runs, 5, 6), 0.0)
-    found = system_of_order(subspace, 3, way)
+    found = system_of_order(subspace, 3, realisation)
     np.testing.assert_allclose(
         responses(found.transition, found.action, found.output, found.feedthrough),
         responses(A, B, C, D),
@@ -61,10 +61,10 @@ def test_without_noise_the_system_is_found_exactly(way: Way) -> None:
     )
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_with_noise_system_and_gain_are_found_in_the_long_run(way: Way) -> None:
+@pytest.mark.parametrize("realisation", REALISATIONS)
+def test_with_noise_system_and_gain_are_found_in_the_long_run(realisation: Realisation) -> None:
     runs = [Run(run.observations, run.actions) for run in recordings(4, 10_000, 0.5)]
-    found = system_of_order(oblique_projection(window_factor(runs, 15, 10), 0.0), 3, way)
+    found = system_of_order(oblique_projection(window_factor(runs, 15, 10), 0.0), 3, realisation)
     np.testing.assert_allclose(
         responses(found.transition, found.action, found.output, found.feedthrough),
         responses(A, B, C, D),

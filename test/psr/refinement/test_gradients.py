@@ -15,10 +15,10 @@ from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_frequencies
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.minibatches import (
-    Drawing,
-    Material,
+    GradientData,
+    MinibatchSampling,
     draw_minibatches,
-    slope,
+    minibatch_gradient,
 )
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors, rollout_loss
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, cut_segments, origins
@@ -185,14 +185,14 @@ def test_slopes_of_minibatches_sum_up_to_that_of_all_their_segments(
     segments = segments.pick(np.arange(count) % len(segments.observations))
     draw = np.random.default_rng(0)
     weighing, age = draw.uniform(0.5, 2, (FUTURE, OBSERVED)), np.array([0.3, 0.6, 0.9])
-    drawing = Drawing(8, 3, FUTURE, 2, age)
-    drawn = draw_minibatches(segments, drawing, draw)
-    assert len(drawn) == drawing.minibatches(count) == minibatches
+    sampling = MinibatchSampling(8, 3, FUTURE, 2, age)
+    drawn = draw_minibatches(segments, sampling, draw)
+    assert len(drawn) == sampling.minibatches(count) == minibatches
     places = np.concatenate([minibatch.places for minibatch in drawn])
     assert len(np.unique(places)) == len(places) == looked_at
 
-    material = Material(structure, segments, weighing)
-    total = merged(THIS_PROCESS.holding(material).map(partial(slope, parameters), drawn))
+    data = GradientData(structure, segments, weighing)
+    total = merged(THIS_PROCESS.broadcast(data).map(partial(minibatch_gradient, parameters), drawn))
 
     segment, tick = (
         np.concatenate(parts)

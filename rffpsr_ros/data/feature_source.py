@@ -1,4 +1,4 @@
-"""Passes over the features of windows: what the two stages are summed up by."""
+"""Features of windows in chunks, over which the two stages sum."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ WindowsT = TypeVar("WindowsT")
 SuppliedT = TypeVar("SuppliedT", covariant=True)
 
 
-class Passes(Protocol[SuppliedT]):
-    """Features of windows in chunks, to be passed over as often as needed."""
+class FeatureSource(Protocol[SuppliedT]):
+    """Features of windows in chunks, which can be summed over as often as needed."""
 
     @property
     def sample(self) -> Sequence[SuppliedT]:
@@ -28,8 +28,8 @@ class Passes(Protocol[SuppliedT]):
         ...
 
 
-class Held(Generic[WindowsT]):
-    """Passes over chunks that are in memory."""
+class FeaturesInMemory(Generic[WindowsT]):
+    """Chunks of features that are in memory."""
 
     def __init__(self, chunks: Sequence[WindowsT]) -> None:
         self.sample = chunks
@@ -39,15 +39,15 @@ class Held(Generic[WindowsT]):
         return merged(map(work, self.sample))
 
 
-class FeaturePasses(Generic[WindowsT]):
-    """Passes over a source of windows whose features are computed on the way.
+class FeaturesOfWindows(Generic[WindowsT]):
+    """Features of the windows of a source, computed anew for every sum.
 
     Parameters
     ----------
     source
-        The windows, and who passes over them.
+        The windows, and the workers that sum over them.
     features
-        Turns windows into features; it travels to who does the work.
+        Turns windows into features; sent to the workers.
     sample
         A sample of the source's windows.
     """
@@ -69,7 +69,7 @@ class FeaturePasses(Generic[WindowsT]):
 
 @dataclass(frozen=True)
 class _Featured(Generic[WindowsT, SumT]):
-    """What becomes of a chunk of windows, by its features."""
+    """A function of a chunk's features as a function of its windows."""
 
     features: Callable[[Windows], WindowsT]
     work: Callable[[WindowsT], SumT]

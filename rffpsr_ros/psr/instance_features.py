@@ -1,4 +1,7 @@
-"""What an instance of the framework supplies to the two stages for a chunk of windows."""
+"""What an instance of the framework supplies to the two stages for a chunk of windows.
+
+Paper, "Model Definition": history h, psi^o and psi^a of Q_t, xi^o and xi^a of P_t.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from typing import NamedTuple, Protocol
 from rffpsr_ros.numerics.arrays import Array
 
 
-class Pair(NamedTuple):
+class FeaturePair(NamedTuple):
     """Features of N windows between which stage one learns an operator."""
 
     actions: Array  # (N, actions)
     outputs: Array  # (N, outputs)
 
 
-class StageWindows(Protocol):
+class InstanceFeatures(Protocol):
     """What an instance supplies for a chunk of windows: all that the two stages ask of it."""
 
     @property
@@ -23,12 +26,12 @@ class StageWindows(Protocol):
         ...
 
     @property
-    def state(self) -> Pair:
+    def state(self) -> FeaturePair:
         """The pair of the predictive state Q_t: the future."""
         ...
 
     @property
-    def extended(self) -> tuple[Pair, ...]:
+    def extended(self) -> tuple[FeaturePair, ...]:
         """The pairs of the parts of the extended state P_t."""
         ...
 
