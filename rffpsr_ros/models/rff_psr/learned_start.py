@@ -13,11 +13,8 @@ from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.initialisation import InitialPredictor, Starts
 from rffpsr_ros.psr.narx_term import NarxTerm, narx_whitening
-from rffpsr_ros.psr.refinement.feature_learning import (
-    FeatureLearningOptions,
-    affordable,
-    learn_features,
-)
+from rffpsr_ros.psr.refinement.feature_learning import learn_features
+from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
 from rffpsr_ros.psr.refinement.segments import Segments
 

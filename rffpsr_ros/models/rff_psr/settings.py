@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rffpsr_ros.models.rff_psr.filter_monitor import MonitorThresholds
 from rffpsr_ros.psr.initialisation import RidgeChoices
-from rffpsr_ros.psr.refinement.feature_learning import FeatureLearningOptions
+from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.rollout_refinement import RefinementOptions
 
 

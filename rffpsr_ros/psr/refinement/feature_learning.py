@@ -9,7 +9,6 @@ validation recordings is kept, the start if need be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from rffpsr_ros.numerics.levenberg_marquardt import DampingRule, damped_step
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_frequencies, median_distance
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
+from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.rollout_loss import filter_segments, recorded
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
@@ -45,35 +45,7 @@ SPREAD = 0.5
 REGRESSED = 20_000
 """Ticks that the start is regressed on, about."""
 
-MOST_PARAMETERS = 1500
-"""So many are learned at the most."""
-
-LEAST_UNITS = 10
-"""With fewer frequencies there is little to learn."""
-
-WORK = 1.2e10
-"""Products in a step's J^T J, at the most: about half a second."""
-
 TINY = 1e-30
-
-
-@dataclass(frozen=True)
-class FeatureLearningOptions:
-    """How features are learned.
-
-    The gradient is that of ``rollouts`` random ones; the curvature, which costs far more, is
-    estimated from ``curved`` of them. ``penalty`` is that on the squared distance of weights of
-    waves to zero and of everything else to its start, in units in which changes per tick are one.
-    """
-
-    units: int = 40
-    horizon: int = 10
-    rollouts: int = 1000
-    curved: int = 1000
-    steps: int = 50
-    patience: int = 15
-    penalty: float = 1e-4
-    state: bool = False
 
 
 class LearnedFeatures(NamedTuple):
@@ -186,24 +158,6 @@ class Objective(NamedTuple):
     def _penalty(self, point: Array) -> float:
         away = point - self.centre
         return float(self.precision @ (away * away))
-
-
-def affordable(
-    options: FeatureLearningOptions, structure: FixedStructure, columns: int, acted: int
-) -> FeatureLearningOptions | None:
-    """Return options whose steps cost no more than `WORK`; None where too few units remain.
-
-    What a step costs is J^T J, which grows as the rollouts times the square of the parameters, of
-    which the ARX term's alone are very many where columns are.
-    """
-    linear = structure.arx_past * (columns + acted) + acted + 1
-    window = structure.narx_past * (columns + acted) + acted
-    units = min(options.units, (MOST_PARAMETERS - linear * columns) // (window + 2 * columns))
-    if units < LEAST_UNITS:
-        return None
-    parameters = units * (window + 2 * columns) + linear * columns
-    curved = int(WORK / (parameters**2 * options.horizon * columns))
-    return replace(options, units=units, curved=min(options.curved, curved))
 
 
 def learn_features(

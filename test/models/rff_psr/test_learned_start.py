@@ -9,7 +9,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.predictor import FixedStructure
-from rffpsr_ros.psr.refinement.feature_learning import FeatureLearningOptions, affordable
+from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SMALL = {"past": 6, "arx_past": 6, "narx_past": 2, "features": 30, "iterations": 20, "future": 5}

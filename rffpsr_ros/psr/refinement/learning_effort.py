@@ -1,0 +1,66 @@
+"""How much is done to learn features, and what of it the number of columns leaves affordable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rffpsr_ros.psr.predictor import FixedStructure
+
+MOST_PARAMETERS = 1500
+"""So many are learned at the most."""
+
+LEAST_UNITS = 10
+"""With fewer frequencies there is little to learn."""
+
+WORK = 1.2e10
+"""Products in a step's J^T J, at the most: about half a second."""
+
+
+@dataclass(frozen=True)
+class FeatureLearningOptions:
+    """How features are learned."""
+
+    units: int = 40
+    """Frequencies; each gives a cosine and a sine."""
+
+    horizon: int = 10
+    """Ticks that are rolled out."""
+
+    rollouts: int = 1000
+    """Random ones that a step's gradient is computed from."""
+
+    curved: int = 1000
+    """So many of them, about, give the curvature, which costs far more."""
+
+    steps: int = 50
+    """Damped steps, at the most."""
+
+    patience: int = 15
+    """After so many without a better validation score there is none."""
+
+    penalty: float = 1e-4
+    """On the squared distance of waves' weights to zero and of everything else to its start, in
+    units in which changes per tick are one. Ten times as much holds features where they were
+    drawn."""
+
+    state: bool = False
+    """Whether the predictive state takes part in the readout that is learned; steps then take five
+    times as long."""
+
+
+def affordable(
+    options: FeatureLearningOptions, structure: FixedStructure, columns: int, acted: int
+) -> FeatureLearningOptions | None:
+    """Return options whose steps cost no more than `WORK`; None where too few units remain.
+
+    What a step costs is J^T J, which grows as the rollouts times the square of the parameters, of
+    which the ARX term's alone are very many where columns are.
+    """
+    linear = structure.arx_past * (columns + acted) + acted + 1
+    window = structure.narx_past * (columns + acted) + acted
+    units = min(options.units, (MOST_PARAMETERS - linear * columns) // (window + 2 * columns))
+    if units < LEAST_UNITS:
+        return None
+    parameters = units * (window + 2 * columns) + linear * columns
+    curved = int(WORK / (parameters**2 * options.horizon * columns))
+    return replace(options, units=units, curved=min(options.curved, curved))
