@@ -4,6 +4,7 @@
     python -m benchmarks.realtime --seconds 10           shorter
     python -m benchmarks.realtime --kind single_rff_psr     one model, not the default ensemble
     python -m benchmarks.realtime --kind last_observation   what the node costs without its model
+    python -m benchmarks.realtime --rates 1000 --executors direct single_threaded events
     python -m benchmarks.realtime --json figures.json
 
 Six joints, positions observed, efforts acting; forecasts of 10 ticks at every tick. Latency is from
@@ -181,8 +182,7 @@ class Driver:
         return Figures(
             ticks - warm,
             100 * len(latencies) / (ticks - warm),
-            float(np.percentile(latencies, 50)),
-            float(np.percentile(latencies, 99)),
+            *_percentiles(latencies),
             100 * (cpu - usage[0]) / (ticks - warm) * self._rate,
             memory - usage[1],
         )
@@ -218,6 +218,14 @@ class Driver:
             return False
         take(found[0])
         return True
+
+
+def _percentiles(latencies: np.ndarray[Any, Any]) -> tuple[float, float]:
+    """Return median and 99th percentile; NaN if nothing was answered."""
+    if not len(latencies):
+        return np.nan, np.nan
+    median, late = np.percentile(latencies, [50, 99]).tolist()
+    return median, late
 
 
 def _ignore(data: bytes) -> None:
@@ -329,24 +337,30 @@ def _call(service: str) -> None:
 
 
 def run(
-    seconds: float, rates: Sequence[float], executor: str, kind: str
+    seconds: float, rates: Sequence[float], executors: Sequence[str], kind: str
 ) -> Iterator[tuple[str, Figures]]:
-    """Yield the name and the figures of every run as it ends."""
-    fast, slow = rates
-    echo = ["-m", "benchmarks.echo_node", "--ros-args", "-p", f"executor:={executor}"]
+    """Yield the name and the figures of every run as it ends; of several rates the last one twice.
+
+    The second time training goes on beside it.
+    """
+    runs = [(rate, False) for rate in rates] + [(rate, True) for rate in rates[1:][-1:]]
     with ExitStack() as stack:
         models = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        for rate in (fast, slow):
+        for rate in rates:
             train(rate, models / f"{rate:g}.psr", kind)
-        for rate, beside in ((fast, False), (slow, False), (slow, True)):
+        for rate, beside in runs:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            command = ["executables/filter_node", "--ros-args", "-p", f"executor:={executor}"]
-            command += ["-p", f"model_path:={models / f'{rate:g}.psr'}"]
-            command += ["-p", f"lead:={HORIZON}", "-p", f"horizon:={HORIZON}"]
             with training(rate, folder) if beside else nullcontext():
-                name = f"{rate:g} Hz" + (", training beside" if beside else "")
-                yield f"echo, {name}", measure(echo, rate, 0, seconds, folder)
-                yield f"filter, {name}", measure(command, rate, HORIZON, seconds, folder)
+                for executor in executors:
+                    name = f"{rate:g} Hz" + (", training beside" if beside else "")
+                    name += f", {executor}" if len(executors) > 1 else ""
+                    chosen = ["--ros-args", "-p", f"executor:={executor}"]
+                    echo = ["-m", "benchmarks.echo_node", *chosen]
+                    command = ["executables/filter_node", *chosen]
+                    command += ["-p", f"model_path:={models / f'{rate:g}.psr'}"]
+                    command += ["-p", f"lead:={HORIZON}", "-p", f"horizon:={HORIZON}"]
+                    yield f"echo, {name}", measure(echo, rate, 0, seconds, folder)
+                    yield f"filter, {name}", measure(command, rate, HORIZON, seconds, folder)
 
 
 def row(name: str, one: Figures) -> str:
@@ -361,15 +375,15 @@ def main() -> None:
     """Run as asked on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.realtime")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each run (60)")
-    parser.add_argument("--rates", type=float, nargs=2, default=(1000.0, 100.0), metavar="HZ")
-    parser.add_argument("--executor", default="direct", help="of the nodes")
+    parser.add_argument("--rates", type=float, nargs="+", default=(1000.0, 100.0), metavar="HZ")
+    parser.add_argument("--executors", nargs="+", default=("direct",), help="of the nodes (direct)")
     parser.add_argument("--kind", default="rff_psr", choices=KINDS_OF_MODEL)
     parser.add_argument("--json", type=Path, help="a file to write the figures to")
     arguments = parser.parse_args()
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     results = {}
     print(HEAD, flush=True)
-    for name, one in run(arguments.seconds, arguments.rates, arguments.executor, arguments.kind):
+    for name, one in run(arguments.seconds, arguments.rates, arguments.executors, arguments.kind):
         results[name] = one
         print(row(name, one), flush=True)
     if arguments.json:

@@ -7,6 +7,7 @@ scripts/document_nodes.py --check   only tell whether it is current
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ NODES = FILTER, LEARNER, SIMULATOR, EXCITATION, COLLECTOR
 """In the order of the page."""
 
 PAGE = CHECKOUT / "docs" / "nodes.md"
+RECORD = CHECKOUT / "benchmarks" / "results" / "live_parts.json"
 
 INTRODUCTION = """\
 # The nodes
@@ -41,9 +43,31 @@ within two seconds of SIGINT or SIGTERM, with nothing half-written.
 """
 
 
+EXECUTORS = """\
+**Executors.** With `executor: direct`, the default, a node waits for messages, reads and makes them
+past rclpy. What it takes of rclpy beyond its documentation stands in one module
+(`nodes/shared/rclpy_internals.py`) and is tested; where a running rclpy lacks it, one WARN line
+says so and the node runs as with `single_threaded`, which is rclpy's own way throughout. `events`
+is `direct`, but waits by rclpy's events executor: that is experimental, and does not know how long
+messages waited, so that a filter that falls behind leaves out no forecasts. Processor time of a
+message (`python -m benchmarks.live_parts`; more in [Long recordings](scaling.md)):
+"""
+
+
 def page() -> str:
     """Return the page."""
-    return "\n".join([INTRODUCTION, *map(section, NODES)])
+    return "\n".join([INTRODUCTION, EXECUTORS, executors(), *map(section, NODES)])
+
+
+def executors() -> str:
+    """Return a table of what the direct way takes beside rclpy's own, as it was measured."""
+    parts = json.loads(RECORD.read_text(encoding="utf-8"))["parts"]
+    rows = [
+        (part, f"{own['microseconds']:.0f} us", f"{direct['microseconds']:.0f} us")
+        for part, ways in parts.items()
+        for own, direct in [(next(iter(ways.values())), ways[next(reversed(ways))])]
+    ]
+    return _table(("", "`single_threaded`", "`direct`"), rows)
 
 
 def section(node: Interface) -> str:
