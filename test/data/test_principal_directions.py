@@ -1,11 +1,11 @@
-"""Randomised principal directions against the dense singular value decomposition."""
+"""Principal directions, randomised and by Gram matrix, against the dense decomposition."""
 
 from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
 
-from rffpsr_ros.data.principal_directions import principal_directions
+from rffpsr_ros.data.principal_directions import principal_directions, principal_directions_of_few
 from rffpsr_ros.numerics.arrays import Array
 
 
@@ -57,3 +57,12 @@ def test_the_sign_does_not_depend_on_the_draw() -> None:
         for seed in (0, 1)
     )
     np.testing.assert_allclose(first, second, atol=1e-6)
+
+
+def test_directions_of_few_rows_are_those_of_the_dense_decomposition() -> None:
+    rows = rows_with(2.0 ** -np.arange(12), count=30, size=200)
+    found = principal_directions_of_few(rows, 8, 0.0)
+    dense = np.linalg.svd(rows, full_matrices=False)[2][:8].T
+    np.testing.assert_allclose(found.T @ found, np.eye(8), atol=1e-9)
+    np.testing.assert_allclose(np.abs(found.T @ dense), np.eye(8), atol=1e-6)
+    assert principal_directions_of_few(rows, 8, 0.1).shape[1] == 4

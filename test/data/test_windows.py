@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
-from rffpsr_ros.data.windows import count_windows, first_windows, window_chunks
+from rffpsr_ros.data.windows import (
+    complete_windows,
+    count_windows,
+    first_windows,
+    window_chunks,
+)
 
 
 def numbered_run(number: int, ticks: int) -> Run:
@@ -79,3 +84,11 @@ def test_first_futures() -> None:
     observations, actions = first_windows(runs, 3)
     np.testing.assert_array_equal(observations, [[0, 1, 2], [2000, 2001, 2002]])
     np.testing.assert_array_equal(actions, -observations)
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(1, 4), st.integers(1, 4))
+def test_windows_are_complete_that_miss_nothing(seen: list[bool], past: int, future: int) -> None:
+    observations = np.where(np.array(seen, bool)[:, None], [1.0, 2.0], [np.nan, 2.0])
+    length = past + future + 1
+    expected = [all(seen[i : i + length]) for i in range(count_windows(len(seen), past, future))]
+    assert complete_windows(observations.reshape(-1, 2), past, future).tolist() == expected

@@ -1,5 +1,7 @@
 """Random Fourier features against the exact Gaussian kernel."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr import fourier_features
 from rffpsr_ros.psr.fourier_features import (
     FeatureMap,
+    draw_feature_map,
     draw_frequencies,
     median_distance,
     random_fourier_features,
@@ -102,3 +105,21 @@ def test_stretches_of_points_are_worked_on_few_at_a_time(monkeypatch: pytest.Mon
     monkeypatch.setattr(fourier_features, "MEANWHILE", 6000)
     np.testing.assert_allclose(features(stretches), whole, atol=1e-12)
     assert 0 < largest <= 6000
+
+
+def test_a_drawn_map_is_the_same_from_rows_at_once_and_in_chunks() -> None:
+    rows = points(300)
+    chunks = [rows[start : start + 70] for start in range(0, 300, 70)]
+
+    def drawn(given: Sequence[Array] | Callable[[], Iterable[Array]] | None) -> FeatureMap:
+        return draw_feature_map(rows, 40, 2.0, 12, 1e-6, np.random.default_rng(1), given)
+
+    whole = drawn(None)
+    assert whole.projection.shape == (80, 12)
+    np.testing.assert_allclose(whole.projection.T @ whole.projection, np.eye(12), atol=1e-9)
+    for given in (chunks, lambda: iter(chunks)):
+        np.testing.assert_array_equal(drawn(given).frequencies, whole.frequencies)
+        np.testing.assert_allclose(drawn(given).projection, whole.projection, atol=1e-6)
+    # The wider the kernel, relative to the points, the lower the frequencies.
+    width = 2.0 * median_distance(rows, np.random.default_rng(1))
+    assert np.std(whole.frequencies) == pytest.approx(1 / width, rel=0.2)

@@ -40,14 +40,14 @@ FARTHEST = 20.0
 class DiscreteSystem(NamedTuple):
     """The contracted map P_t = W Q_t for p state features, A actions and S symbols."""
 
-    probability: Array  # (p, A, S): chances of the symbols
-    extended: Array  # (p, A, S, p): next belief times the chance of the symbol
+    probability: Array  # (p, A, S): probabilities of the symbols
+    extended: Array  # (p, A, S, p): next belief times the probability of the symbol
     start: Array  # (p,)
     size: Array  # (): root mean square of the training beliefs
 
     @property
     def total(self) -> Array:
-        """Return the functional (p,) that is 1 for a belief: the sum of chances."""
+        """Return the functional (p,) that is 1 for a belief: the sum of the probabilities."""
         return np.asarray(self.probability.sum(2).mean(1))
 
 
@@ -132,7 +132,7 @@ def _frequent(
     return Histories(tuple(known), symbols, actions)
 
 
-def chances(system: DiscreteSystem, belief: Array, action: Array) -> Array:
+def symbol_probabilities(system: DiscreteSystem, belief: Array, action: Array) -> Array:
     """Return the probabilities (N, S) of the next symbol, for beliefs (N, p) and actions (N,)."""
     raw = np.einsum("np,pns->ns", belief, system.probability[:, action])
     raw = np.maximum(raw, 0.0)
@@ -182,9 +182,9 @@ class CountingStageOne:
         histories, _, actions = self._counts.shape
         joint = self._counts / self._counts.sum()
         by_history = joint.sum((1, 2)) + ridge
-        chances = joint / by_history[:, None, None]
+        given_history = joint / by_history[:, None, None]
         rows, columns = symmetric_half(actions)
         action_action = np.zeros((len(rows), histories))
-        action_action[rows == columns] = chances.sum(1).T
-        output_action = chances.reshape(histories, -1).T
+        action_action[rows == columns] = given_history.sum(1).T
+        output_action = given_history.reshape(histories, -1).T
         return JointOperators(output_action, action_action, actions, regularisation, "squared")

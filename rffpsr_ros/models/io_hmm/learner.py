@@ -17,9 +17,9 @@ from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.io_hmm.discrete_system import (
     DiscreteOptions,
     DiscreteSystem,
-    chances,
     discrete_step,
     learn_discrete_systems,
+    symbol_probabilities,
 )
 from rffpsr_ros.models.io_hmm.model import IOHMMModel, IOHMMParts
 from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
@@ -168,7 +168,7 @@ def _score(system: DiscreteSystem, runs: Sequence[Run]) -> float:
             np.where(missing, 0, observed[:, t]).astype(int), system.probability.shape[2]
         )
         if t >= length // 5:
-            squared = ((chances(system, belief, action) - seen) ** 2).sum(1)
+            squared = ((symbol_probabilities(system, belief, action) - seen) ** 2).sum(1)
             errors.append(squared[~missing])
         seen[missing] = 1.0
         belief = discrete_step(system, belief, action, seen)

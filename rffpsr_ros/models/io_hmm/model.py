@@ -7,7 +7,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.io_hmm.discrete_system import DiscreteSystem, chances, discrete_step
+from rffpsr_ros.models.io_hmm.discrete_system import (
+    DiscreteSystem,
+    discrete_step,
+    symbol_probabilities,
+)
 from rffpsr_ros.models.io_hmm.symbols import Codebook
 from rffpsr_ros.numerics.arrays import Array
 
@@ -22,7 +26,7 @@ class IOHMMParts(NamedTuple):
     """What an IO-HMM consists of."""
 
     system: DiscreteSystem
-    """Chances of symbols, and the next belief, by belief, action and symbol."""
+    """Probabilities of symbols, and the next belief, by belief, action and symbol."""
     symbols: Codebook
     """The S rows (d_o,) that observations can be."""
     choices: Codebook
@@ -73,7 +77,7 @@ class IOHMMModel(PredictiveModel[IOHMMState]):
         anything = np.ones((len(plans), len(self.parts.symbols.rows)))
         forecasts = []
         for h in range(plans.shape[1]):
-            forecasts.append(chances(self.parts.system, belief, plans[:, h]))
+            forecasts.append(symbol_probabilities(self.parts.system, belief, plans[:, h]))
             belief = discrete_step(self.parts.system, belief, plans[:, h], anything)
         forecast = np.stack(forecasts, axis=1)
         return forecast if actions.ndim == 3 or state.belief.ndim == 2 else forecast[0]

@@ -6,7 +6,11 @@ import pytest
 from benchmarks.known_systems import IOHMM as KnownIOHMM
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Signature, TrainingRecord
-from rffpsr_ros.models.io_hmm.discrete_system import CountingStageOne, DiscreteSystem, chances
+from rffpsr_ros.models.io_hmm.discrete_system import (
+    CountingStageOne,
+    DiscreteSystem,
+    symbol_probabilities,
+)
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.io_hmm.model import IOHMMModel, IOHMMParts, IOHMMState
 from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
@@ -112,7 +116,9 @@ def test_what_was_impossible_begins_anew(exact: IOHMMModel) -> None:
     state = IOHMMState(np.zeros(5))
     after = exact.update(state, np.array([0.0]), np.array([1.0]))
     np.testing.assert_array_equal(after.belief, exact.parts.system.start)
-    assert chances(exact.parts.system, np.zeros((1, 5)), np.array([0])).tolist() == [[0.25] * 4]
+    assert symbol_probabilities(exact.parts.system, np.zeros((1, 5)), np.array([0])).tolist() == [
+        [0.25] * 4
+    ]
 
 
 def test_counting_is_joint_stage_one_of_indicators() -> None:
