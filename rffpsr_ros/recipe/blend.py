@@ -42,17 +42,17 @@ def blend(
     candidates: Sequence[Candidate], prepared: Preparation, settings: RecipeSettings
 ) -> Blend:
     """Return how candidates are blended up to the horizon that they were trained for."""
-    options = prepared.options
-    blocks = judged_blocks(prepared, settings)
-    targets = held_out_targets(blocks, options.past, options.rollout_horizon)
-    errors = [
-        held_out_errors(candidate.by_fold, blocks, options.past, options.rollout_horizon)
-        for candidate in candidates
-    ]
+    held_out = HeldOut(
+        judged_blocks(prepared, settings),
+        prepared.options.past,
+        prepared.options.rollout_horizon,
+        settings.settling,
+    )
+    errors = [held_out.errors(candidate.by_fold) for candidate in candidates]
     deviation = observation_deviation(prepared)
     limits = _output_limits(errors, deviation, prepared, settings)
     if limits is not None:
-        fallback = errors[limits.fallback]
+        targets, fallback = held_out.targets(), errors[limits.fallback]
         errors = [_limited(one, fallback, targets, limits) for one in errors]
     weights = ensemble_weights(errors, deviation, settings)
     return Blend(weights, limits, errors, blended_errors(errors, weights))
@@ -88,35 +88,37 @@ def _blocks(trajectory: Trajectory, settings: RecipeSettings) -> list[Trajectory
     return [trajectory.slice(first, last) for first, last in itertools.pairwise(edges)]
 
 
-def held_out_errors(
-    by_fold: Sequence[PredictiveModel[Any]],
-    blocks: Sequence[Sequence[Trajectory]],
-    past: int,
-    horizon: int,
-) -> list[Array]:
-    """Return a group of errors (n, H, d_o) for each block that is long enough to have any."""
-    return [
-        errors
-        for model, of_fold in zip(by_fold, blocks, strict=True)
-        for block in of_fold
-        if len(errors := errors_by_origin(model, block, horizon, _settled(block, past)))
-    ]
+class HeldOut(NamedTuple):
+    """Blocks of what each fold holds out, and how a fold's model is judged on them.
 
+    Blocks that are too short for a forecast of ``horizon`` ticks do not count.
+    """
 
-def held_out_targets(
-    blocks: Sequence[Sequence[Trajectory]], past: int, horizon: int
-) -> list[Array]:
-    """Return what is forecast, in groups as `held_out_errors`."""
-    return [
-        targets
-        for block in itertools.chain(*blocks)
-        if len(targets := targets_by_origin(block, horizon, _settled(block, past)))
-    ]
+    blocks: Sequence[Sequence[Trajectory]]
+    past: int
+    horizon: int
+    settling: float
 
+    def targets(self) -> list[Array]:
+        """Return what is forecast, a group (n, H, d_o) for each block."""
+        return [
+            targets
+            for block in itertools.chain(*self.blocks)
+            if len(targets := targets_by_origin(block, self.horizon, self._settled(block)))
+        ]
 
-def _settled(block: Trajectory, past: int) -> int:
-    """Return the first origin that counts: after the past, or a quarter of a short block."""
-    return min(past, len(block) // 4)
+    def errors(self, by_fold: Sequence[PredictiveModel[Any]]) -> list[Array]:
+        """Return the errors of models, one a fold, as `targets`."""
+        return [
+            errors
+            for model, of_fold in zip(by_fold, self.blocks, strict=True)
+            for block in of_fold
+            if len(errors := errors_by_origin(model, block, self.horizon, self._settled(block)))
+        ]
+
+    def _settled(self, block: Trajectory) -> int:
+        """Return the first origin that counts."""
+        return min(self.past, int(self.settling * len(block)))
 
 
 def score(errors: Sequence[Array], deviation: Array) -> float:

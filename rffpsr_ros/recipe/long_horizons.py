@@ -43,6 +43,7 @@ class Simulations(NamedTuple):
     past: int
     beyond: int
     origins: int
+    settling: float
 
     def targets(self) -> list[Array]:
         """Return what is forecast, a group (n, 1, d_o) for each block."""
@@ -73,8 +74,8 @@ class Simulations(NamedTuple):
             return model.predict(stack_states(states), plans)
 
     def _origins(self, block: Trajectory) -> tuple[range, int]:
-        """Return from where a block is forecast, and how far: over three quarters of it."""
-        last = len(block) // 4
+        """Return from where a block is forecast, and how far: to its end from the last of them."""
+        last = int(self.settling * len(block))
         start, horizon = min(self.past, last), len(block) - last
         return range(start, last + 1, max((last - start) // self.origins, 1)), horizon
 
@@ -100,7 +101,13 @@ def blend_long_horizons(
     paths = output_error_paths(prepared, settings)
     if not all(blocks) or not paths:
         return None
-    simulations = Simulations(blocks, options.past, options.rollout_horizon, settings.long_origins)
+    simulations = Simulations(
+        blocks,
+        options.past,
+        options.rollout_horizon,
+        settings.long_origins,
+        settings.settling,
+    )
     targets, deviation = simulations.targets(), observation_deviation(prepared)
     forecasts = [simulations.forecasts(candidate.by_fold) for candidate in candidates]
 

@@ -103,6 +103,10 @@ class RecipeSettings:
     judged_blocks: int = 24
     """Blocks of a fold that are judged, at the most."""
 
+    settling: float = 0.25
+    """Models settle for as many ticks as their past has before they are judged, but for no more
+    than this fraction of a block; simulations begin there at the latest."""
+
     limit_margin: float = 0.5
     """How far beyond the range of the recordings forecasts are believed, as a fraction of it."""
 

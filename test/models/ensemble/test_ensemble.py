@@ -8,7 +8,6 @@ import pytest
 
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
-from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
 from rffpsr_ros.models.ensemble.model import (
     EnsembleModel,
@@ -18,8 +17,6 @@ from rffpsr_ros.models.ensemble.model import (
 )
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.recipe.calibrate import members_taking_part
-from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -104,29 +101,6 @@ def test_every_recording_is_held_out_once_and_the_choice_is_told(learned: Ensemb
     best = min(entry["score"] for name, entry in tried.items() if name != "ensemble")
     assert tried["ensemble"]["score"] <= best
     assert "another part of all recordings held out" in learned.record.notes[0]
-
-
-def test_members_are_those_with_a_weight_and_the_one_that_is_fallen_back_on() -> None:
-    train = pendulum_runs(3, 80, 1)
-    own = [LastObservation().fit(train) for _ in range(3)]
-    linear, still = LinearARX(past=4, future=3).fit(train), LastObservation().fit(train)
-    candidates = [
-        Candidate("own", own, own),
-        Candidate("linear", [linear], []),
-        Candidate("without a weight", [Mean().fit(train)], []),
-        Candidate("still", [still], []),
-        Candidate("not learned", [], []),
-    ]
-    limits = OutputLimits(np.array([-1.0]), np.array([1.0]), 1)
-    for of_linear in (0.0, 0.25):
-        given = np.array([[[0.5, of_linear, 0.0, 0.5 - of_linear, 0.0]]])
-        parts = members_taking_part(candidates, given, limits)
-        assert parts.members == (*own, linear, still)
-        assert parts.limits is not None
-        assert parts.members[parts.limits.fallback] is linear
-        sixth = 0.5 / 3
-        expected = [sixth, sixth, sixth, of_linear, 0.5 - of_linear]
-        np.testing.assert_allclose(parts.weights[0, 0], expected)
 
 
 def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) -> None:
