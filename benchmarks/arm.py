@@ -44,7 +44,7 @@ from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.simulation.sdf_world import SdfWorld
-from rffpsr_ros.training.recordings import Parts, split_recordings
+from rffpsr_ros.training.recordings import Split, split_recordings
 
 SPLIT = "0.7,0.1,0.2"
 HORIZON = 10
@@ -242,7 +242,7 @@ def show(title: str, errors: Mapping[str, HorizonErrors]) -> None:
         print(f"{name} | {' | '.join(f'{value:.3g}' for value in one.rmse[HORIZON - 1])}")
 
 
-def _ticks(parts: Parts) -> str:
+def _ticks(parts: Split) -> str:
     counts = {name: sum(map(len, part)) for name, part in parts._asdict().items()}
     return ", ".join(f"{count} ticks of {name}" for name, count in counts.items())
 

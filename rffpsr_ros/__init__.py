@@ -4,7 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["RFFPSR", "InputError", "Trajectory", "__version__", "load_model", "read_bags"]
+__all__ = [
+    "RFFPSR",
+    "InputError",
+    "Trajectory",
+    "__version__",
+    "load_model",
+    "read_bags",
+    "train",
+    "with_channels",
+]
 
 if TYPE_CHECKING:
     from rffpsr_ros.errors import InputError
@@ -12,6 +21,8 @@ if TYPE_CHECKING:
     from rffpsr_ros.recipe.learner import RFFPSR
     from rffpsr_ros.recordings.bags.reader import read_bags
     from rffpsr_ros.recordings.trajectory import Trajectory
+    from rffpsr_ros.training.signing import with_channels
+    from rffpsr_ros.training.train import train
 
 _HOMES = {
     "InputError": "rffpsr_ros.errors",
@@ -19,6 +30,8 @@ _HOMES = {
     "Trajectory": "rffpsr_ros.recordings.trajectory",
     "load_model": "rffpsr_ros.models.loading",
     "read_bags": "rffpsr_ros.recordings.bags.reader",
+    "train": "rffpsr_ros.training.train",
+    "with_channels": "rffpsr_ros.training.signing",
 }
 
 

@@ -137,6 +137,15 @@ def test_no_import_goes_up(module: str) -> None:
     assert not up
 
 
+NODES = [module for module in MODULES if module.startswith("rffpsr_ros.nodes")]
+
+
+@pytest.mark.parametrize("module", NODES)
+def test_nodes_do_without_the_command_line(module: str) -> None:
+    imported = [name for name, _, _ in imports(MODULES[module])]
+    assert [name for name in imported if name.startswith("rffpsr_ros.cli")] == []
+
+
 @every_module
 def test_third_parties_are_those_of_its_floor(module: str) -> None:
     allowed, lazily = DEPENDENCIES, EXTRAS

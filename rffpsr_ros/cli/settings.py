@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channel_file import load_yaml, read_parameters
 from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.training.recordings import ReadingOptions
 
 _SOURCE_OF_SETTINGS = "--set"
 
@@ -30,6 +32,11 @@ def add_reading_arguments(parser: Parser) -> None:
         default=[],
         help=".msg files, or folders of them, for types that the bags do not define",
     )
+
+
+def reading_options(arguments: argparse.Namespace) -> ReadingOptions:
+    """Return what was said of bags that do not say it themselves."""
+    return ReadingOptions(arguments.ros_distro, tuple(arguments.msg_path))
 
 
 def load_configuration(path: str, settings: Sequence[str] = ()) -> ChannelConfiguration:

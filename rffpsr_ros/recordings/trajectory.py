@@ -127,9 +127,14 @@ def _ratios(values: ArrayLike | None, ticks: int) -> Array | None:
     return ratios
 
 
+def default_names(what: str, columns: int) -> tuple[str, ...]:
+    """Return the names of columns that were given none, such as ``observation[0]``."""
+    return tuple(f"{what}[{i}]" for i in range(columns))
+
+
 def _names(names: Sequence[str], columns: Array, what: str) -> tuple[str, ...]:
     if not names:
-        return tuple(f"{what}[{i}]" for i in range(columns.shape[1]))
+        return default_names(what, columns.shape[1])
     if len(names) != columns.shape[1]:
         raise InputError(f"{len(names)} {what} names were given for {columns.shape[1]} columns")
     return tuple(names)

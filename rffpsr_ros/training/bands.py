@@ -16,7 +16,7 @@ from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 BANDS = ("held-out", "folds", "none")
-"""Ways to bands: what learning met on held-out parts if it met any, always folds, or no bands."""
+"""Bands from what learning missed by on held-out parts if there were any; from folds; or none."""
 
 
 def measure_bands(
@@ -26,18 +26,14 @@ def measure_bands(
     progress: Progress,
     way: str = BANDS[0],
 ) -> PredictiveModel[Any]:
-    """Return the model with bands in one of the `BANDS` ways, or with a note why it has none."""
-
-    def learn(train: Sequence[Trajectory]) -> PredictiveModel[Any]:
-        return learner.fit(train)
-
+    """Return the model with bands in one of the `BANDS` ways, or a note why it has none."""
     if way == "none":
         return model.replaced(bands=None)
     if way == "held-out" and model.bands is not None:
         return model
+    known = subsample(trajectories, np.random.default_rng(0))
     try:
-        known = subsample(trajectories, np.random.default_rng(0))
-        return model.replaced(bands=calibrate(learn, known, progress=progress))
+        return model.replaced(bands=calibrate(learner.fit, known, progress=progress))
     except InputError as problem:
         note = f"no prediction bands, which learn from {FOLDS} parts of the recordings: {problem}"
         return model.replaced(record=replace(model.record, notes=(*model.record.notes, note)))

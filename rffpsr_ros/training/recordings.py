@@ -1,16 +1,17 @@
-"""The recordings that a command works on: bags read, columns checked, parts split off."""
+"""The recordings that a model is learned from or judged by: bags read, parts split off."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from operator import methodcaller
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.read_report import ReadReport
 from rffpsr_ros.recordings.bags.reader import iterate_trajectories
@@ -20,10 +21,30 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.known_policy import apply_policy
 
-Progress = Callable[[str, float], None]
+BagPaths: TypeAlias = "str | Path | Sequence[str | Path]"
+"""Bags, folders of bags, or patterns such as ``runs/*.mcap``; one or several."""
+
+Fractions: TypeAlias = "str | Sequence[float]"
+"""Shares of training, validation and test part: (0.7, 0.1, 0.2) or "0.7,0.1,0.2"."""
 
 
-class Recordings(NamedTuple):
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What bags do not say themselves.
+
+    Attributes
+    ----------
+    ros_distro
+        The distribution that recorded bags without type definitions, such as humble.
+    message_paths
+        .msg files, or folders of them, for types that the bags do not define.
+    """
+
+    ros_distro: str | None = None
+    message_paths: tuple[str | Path, ...] = ()
+
+
+class BagRecordings(NamedTuple):
     """Trajectories and what reading them told."""
 
     trajectories: list[Trajectory]
@@ -33,6 +54,11 @@ class Recordings(NamedTuple):
     def ticks(self) -> int:
         """Return the number of ticks."""
         return sum(map(len, self.trajectories))
+
+    @property
+    def action_units(self) -> tuple[str, ...]:
+        """Return one unit per column of the actions; empty if one is unknown."""
+        return self.report.bags[0].action_units
 
     def describe(self) -> str:
         """Return in words what was read."""
@@ -44,21 +70,25 @@ class Recordings(NamedTuple):
         )
 
 
-class Parts(NamedTuple):
+class Split(NamedTuple):
     """What to learn from, to choose by, and to judge by."""
 
     train: list[Trajectory]
     validation: list[Trajectory]
     test: list[Trajectory]
 
+    def ticks(self) -> dict[str, int]:
+        """Return the number of ticks of each part, by its name."""
+        return {name: sum(map(len, part)) for name, part in self._asdict().items()}
+
 
 def read_recordings(
-    paths: Sequence[str],
+    paths: BagPaths,
     configuration: ChannelConfiguration,
-    arguments: argparse.Namespace,
-    progress: Progress,
+    reading: ReadingOptions | None = None,
+    progress: Progress = silent,
     stage: str = "reading bags",
-) -> Recordings:
+) -> BagRecordings:
     """Read bags into trajectories.
 
     Raises
@@ -66,27 +96,26 @@ def read_recordings(
     InputError
         If a bag cannot be read or does not have what the configuration asks for.
     """
-    bags = find_bags(paths)
-    report = ReadReport()
+    bags, report, reading = _found(paths), ReadReport(), reading or ReadingOptions()
     found = iterate_trajectories(
         bags,
         configuration,
-        ros_distro=arguments.ros_distro,
-        message_paths=arguments.msg_path,
+        ros_distro=reading.ros_distro,
+        message_paths=reading.message_paths,
         report=report,
     )
-    trajectories = _gather(([one] for one in found), bags, report, progress, stage)
+    trajectories = _gathered(([one] for one in found), bags, report, progress, stage)
     return _all_read(bags, trajectories, report, configuration)
 
 
 def store_recordings(
-    paths: Sequence[str],
+    paths: BagPaths,
     configuration: ChannelConfiguration,
-    arguments: argparse.Namespace,
-    progress: Progress,
+    reading: ReadingOptions | None = None,
+    progress: Progress = silent,
     workers: Workers = THIS_PROCESS,
     stage: str = "reading bags",
-) -> Recordings:
+) -> BagRecordings:
     """Read bags into trajectories that stay on disk, where the workers are.
 
     Raises
@@ -94,23 +123,26 @@ def store_recordings(
     InputError
         If a bag cannot be read or does not have what the configuration asks for.
     """
-    bags = find_bags(paths)
-    report = ReadReport()
+    bags, report, reading = _found(paths), ReadReport(), reading or ReadingOptions()
     stored = store_bags(
         bags,
         configuration,
-        ros_distro=arguments.ros_distro,
-        message_paths=arguments.msg_path,
+        ros_distro=reading.ros_distro,
+        message_paths=reading.message_paths,
         report=report,
         map_in_order=workers.map,
     )
-    trajectories = _gather((bag.trajectories() for bag in stored), bags, report, progress, stage)
+    trajectories = _gathered((bag.trajectories() for bag in stored), bags, report, progress, stage)
     if configuration.dataset.get("policy") is not None:  # likelihood ratios are kept in memory
         trajectories = list(workers.map(methodcaller("loaded"), trajectories))
     return _all_read(bags, trajectories, report, configuration)
 
 
-def _gather(
+def _found(paths: BagPaths) -> list[Path]:
+    return find_bags([paths] if isinstance(paths, (str, Path)) else paths)
+
+
+def _gathered(
     parts: Iterable[Sequence[Trajectory]],
     bags: Sequence[Path],
     report: ReadReport,
@@ -132,7 +164,8 @@ def _all_read(
     trajectories: list[Trajectory],
     report: ReadReport,
     configuration: ChannelConfiguration,
-) -> Recordings:
+) -> BagRecordings:
+    """Return what was read, with the likelihood ratios of a known policy."""
     if not trajectories:
         raise InputError(f"{_counted(len(bags), 'bag')} gave no segment of 2 ticks or more")
     trajectories, column = apply_policy(trajectories, configuration)
@@ -140,26 +173,38 @@ def _all_read(
         for bag in report.bags:
             units = bag.action_units
             bag.action_units = units[:column] + units[column + 1 :]
-    return Recordings(trajectories, report)
+    return BagRecordings(trajectories, report)
 
 
-def split_recordings(trajectories: Sequence[Trajectory], text: str) -> Parts:
-    """Return the parts of recordings that ``--split`` names, such as 0.7,0.1,0.2.
+def three_fractions(fractions: Fractions) -> tuple[float, ...]:
+    """Return the shares of training, validation and test part.
+
+    Raises
+    ------
+    InputError
+        If there are not three numbers.
+    """
+    text = _as_text(fractions)
+    shares = parse_split(text)
+    if len(shares) != 3:
+        raise InputError(
+            f"the split {text} has {_counted(len(shares), 'part')}; it must have three"
+            " (training, validation, test), as in 0.7,0.1,0.2"
+        )
+    return shares
+
+
+def split_recordings(trajectories: Sequence[Trajectory], fractions: Fractions) -> Split:
+    """Return the parts of recordings that are laid end to end.
 
     Raises
     ------
     InputError
         If there are not three fractions, they make no sense, or nothing is left to train on.
     """
-    fractions = parse_split(text)
-    if len(fractions) != 3:
-        raise InputError(
-            f"the split {text} has {_counted(len(fractions), 'part')}; it must have three"
-            " (training, validation, test), as in 0.7,0.1,0.2"
-        )
-    parts = Parts(*split(trajectories, fractions))
+    parts = Split(*split(trajectories, three_fractions(fractions)))
     if not parts.train:
-        raise InputError(f"the split {text} leaves nothing to train on")
+        raise InputError(f"the split {_as_text(fractions)} leaves nothing to train on")
     return parts
 
 
@@ -180,6 +225,12 @@ def check_columns(trajectories: Sequence[Trajectory], signature: Signature, path
                 f"the bags have {what}s {', '.join(have)}, but model '{path}' was trained on"
                 f" {', '.join(expected)}"
             )
+
+
+def _as_text(fractions: Fractions) -> str:
+    if isinstance(fractions, str):
+        return fractions
+    return ",".join(f"{one:g}" if isinstance(one, float) else str(one) for one in fractions)
 
 
 def _counted(number: int, noun: str) -> str:

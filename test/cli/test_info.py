@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from rffpsr_ros import load_model
 
 Run = Callable[..., Any]
 
@@ -19,6 +22,14 @@ def test_description_names_kind_columns_topics_and_errors(run: Run, arx_model: P
         "validation last_observation",
     ):
         assert words in out
+
+
+def test_the_kind_is_the_one_that_was_asked_for(run: Run, arx_model: Path, here: Path) -> None:
+    model = load_model(arx_model)
+    request = {**model.record.options["request"], "kind": "rff_psr"}
+    record = replace(model.record, options={**model.record.options, "request": request})
+    model.replaced(record=record).save(here / "m")
+    assert "rff_psr (linear_arx), written by" in run("info", "m").out
 
 
 def test_json_is_the_header_of_the_file(run: Run, arx_model: Path) -> None:

@@ -188,6 +188,7 @@ def test_settings_are_typed_as_yaml_and_stand_in_the_model(
         ("linear_arx", (), "past=3", "past 20, not 3"),
         ("n4sid", ("order=2",), "order=3", "order 2, not 3"),
         ("rff_psr", ("iterations=2", "arx_past=0"), "seed=7", "seed 0, not 7"),
+        ("rff_psr", ("iterations=2", "folds=1"), "folds=2", "folds 1, not 2"),
         ("linear_arx", ("observation_components=1",), "past=3", "past 20, not 3"),
     ],
 )

@@ -8,27 +8,19 @@ docs/exploration.md says how to read the figures and what to do.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration
-from rffpsr_ros.errors import InputError
-from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
-from rffpsr_ros.exploration.findings import as_json, findings, warnings
+from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration, reading_options
+from rffpsr_ros.exploration.check import ExplorationCheck
+from rffpsr_ros.exploration.findings import as_json, findings
 from rffpsr_ros.exploration.plot import plot_exploration
-from rffpsr_ros.models.registry import learner_of
-from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.window_lengths import supported_windows
-from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.models.registry import DEFAULT, learner_of
+from rffpsr_ros.training.data_check import check_data
 from rffpsr_ros.training.known_policy import check_policy
-from rffpsr_ros.training.recordings import Recordings, read_recordings
+from rffpsr_ros.training.recordings import BagRecordings, read_recordings
 
 
 def add_arguments(parser: Parser) -> None:
@@ -52,13 +44,15 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the verdicts and the figures behind them."""
     configuration = load_configuration(arguments.config, arguments.set)
     check_policy(configuration)
-    learner_of("rff_psr", configuration.learning)  # a misspelt option is refused before reading
+    learner_of(DEFAULT, configuration.learning)  # a misspelt option is refused before reading
     if arguments.plot is not None:
         check_writable(arguments.plot)
     with ProgressBar(quiet=arguments.quiet) as progress:
-        recordings = read_recordings(arguments.bags, configuration, arguments, progress)
+        recordings = read_recordings(
+            arguments.bags, configuration, reading_options(arguments), progress
+        )
         progress("checking", 0.0)
-        check = _check(recordings.trajectories, configuration.learning, recordings)
+        check = check_data(recordings.trajectories, configuration.learning, recordings.action_units)
         if arguments.plot is not None:
             names = ", ".join(Path(bag).name for bag in arguments.bags)
             plot_exploration(check, arguments.plot, names)
@@ -68,26 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         say(*_lines(check, recordings))
 
 
-def warnings_before_training(
-    trajectories: Sequence[Trajectory], learning: Mapping[str, Any], recordings: Recordings
-) -> list[str]:
-    """Return a sentence for each thing that is wrong with training data; never an error."""
-    try:
-        return [one.sentence for one in warnings(_check(trajectories, learning, recordings))]
-    except (InputError, np.linalg.LinAlgError):
-        return []  # what is wrong with such data, training itself says
-
-
-def _check(
-    trajectories: Sequence[Trajectory], learning: Mapping[str, Any], recordings: Recordings
-) -> ExplorationCheck:
-    names = RFFPSROptions.names()
-    asked = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
-    options, _ = supported_windows(asked, trajectories, RecipeSettings())  # as training does
-    return check_exploration(trajectories, options, recordings.report.bags[0].action_units)
-
-
-def _lines(check: ExplorationCheck, recordings: Recordings) -> list[str]:
+def _lines(check: ExplorationCheck, recordings: BagRecordings) -> list[str]:
     lines = [f"read {recordings.describe()}"]
     if check.measured_ticks < check.ticks:
         lines.append(f"measured {check.measured_ticks} ticks, in stretches spread evenly")

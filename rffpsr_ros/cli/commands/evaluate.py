@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
 from rffpsr_ros.cli.outputs import check_writable
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
-from rffpsr_ros.cli.resuming import kind_asked_for
-from rffpsr_ros.cli.settings import add_reading_arguments
+from rffpsr_ros.cli.settings import add_reading_arguments, reading_options
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import Coverage, coverage
 from rffpsr_ros.evaluation.comparison import Comparison, compare
@@ -34,12 +33,13 @@ from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.training.recordings import (
-    Parts,
-    Recordings,
+    BagRecordings,
+    Split,
     check_columns,
     read_recordings,
     split_recordings,
 )
+from rffpsr_ros.training.request import kind_asked_for
 
 _SHOWN = (1, 2, 3, 5, 10)
 
@@ -89,13 +89,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.split and arguments.train:
         raise InputError("--split names a training part and so does --train; give one")
     with ProgressBar(quiet=arguments.quiet) as progress:
-        recordings = read_recordings(arguments.bags, configuration, arguments, progress)
-        parts = Parts([], [], recordings.trajectories)
+        reading = reading_options(arguments)
+        recordings = read_recordings(arguments.bags, configuration, reading, progress)
+        parts = Split([], [], recordings.trajectories)
         if arguments.split:
             parts = split_recordings(recordings.trajectories, arguments.split)
         if arguments.train:
             known = read_recordings(
-                arguments.train, configuration, arguments, progress, "reading training bags"
+                arguments.train, configuration, reading, progress, "reading training bags"
             )
             parts = parts._replace(train=known.trajectories)
         check_columns(parts.test or parts.train, model.signature, arguments.model)
@@ -112,7 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _comparison(
-    model: PredictiveModel[Any], arguments: argparse.Namespace, parts: Parts, progress: ProgressBar
+    model: PredictiveModel[Any], arguments: argparse.Namespace, parts: Split, progress: ProgressBar
 ) -> Comparison:
     if not parts.test:
         raise InputError(f"the split {arguments.split} leaves nothing to test on")
@@ -136,7 +137,7 @@ def _comparison(
     )
 
 
-def _plot(comparison: Comparison, parts: Parts, arguments: argparse.Namespace) -> None:
+def _plot(comparison: Comparison, parts: Split, arguments: argparse.Namespace) -> None:
     title = Path(arguments.model).name
     if arguments.plot:
         plot_errors(comparison.errors, arguments.plot, title)
@@ -151,8 +152,8 @@ class _Result(NamedTuple):
 
     path: str
     signature: Signature
-    recordings: Recordings
-    parts: Parts
+    recordings: BagRecordings
+    parts: Split
     comparison: Comparison
     covered: Coverage | None
 

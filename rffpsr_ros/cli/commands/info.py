@@ -11,6 +11,7 @@ from rffpsr_ros.cli.console import aligned, say, say_json
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.storage import ModelFile, read_model_file
+from rffpsr_ros.training.request import kind_asked_for
 
 
 def add_arguments(parser: Parser) -> None:
@@ -21,21 +22,22 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the model's header."""
-    load_model(arguments.model)  # a file whose parts do not fit is refused, not described
+    model = load_model(arguments.model)  # a file whose parts do not fit is refused, not described
     file = read_model_file(arguments.model)
     if arguments.json:
         say_json(file.header)
     else:
-        say(*_description(file, Path(arguments.model)))
+        say(*_description(file, Path(arguments.model), kind_asked_for(model)))
 
 
-def _description(file: ModelFile, path: Path) -> list[str]:
+def _description(file: ModelFile, path: Path, asked: str) -> list[str]:
     header = file.header
     signature, record = header["signature"], header["record"]
     numbers = sum(array.size for array in file.arrays.values())
+    kind = asked if asked == header["kind"] else f"{asked} ({header['kind']})"
     facts = [
         ("file", f"{path} ({path.stat().st_size / 1024:.0f} KiB, {numbers} numbers)"),
-        ("kind", f"{header['kind']}, written by rffpsr_ros {header['package_version']}"),
+        ("kind", f"{kind}, written by rffpsr_ros {header['package_version']}"),
         ("tick", f"{signature['period']:g} s ({1 / signature['period']:g} Hz)"),
         ("observations", _columns(signature, "observation")),
         ("actions", _columns(signature, "action")),

@@ -1,1 +1,1 @@
-"""The live demonstration."""
+"""The nodes of a demonstration: started as processes, watched from outside."""

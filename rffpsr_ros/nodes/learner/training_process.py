@@ -8,7 +8,6 @@ behind. It imports no ROS.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -21,20 +20,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
-from rffpsr_ros.cli.commands.check import warnings_before_training
-from rffpsr_ros.cli.commands.train import signed
-from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.live_error import training_error
-from rffpsr_ros.models.registry import learner_of
-from rffpsr_ros.parallel.workers import THIS_PROCESS
-from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.training.bands import measure_bands
-from rffpsr_ros.training.recordings import Recordings, store_recordings
+from rffpsr_ros.training.train import TrainingPlan, train
 
-KIND = "rff_psr"
+ALL = (1, 0, 0)
+"""Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
 NICENESS = 10
 """How far training stands back behind what the robot needs."""
 
@@ -47,7 +38,7 @@ def main() -> int:
     threading.Thread(target=_watch_parent, daemon=True).start()
     _stand_back()
     try:
-        result = train(request)
+        result = carry_out(request)
     except InputError as problem:
         _tell({"error": str(problem)})
         return 2
@@ -55,35 +46,33 @@ def main() -> int:
     return 0
 
 
-def train(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the bags, learn, write the model; return where it is and how good.
+def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Train as requested and write the model; return where it is and how good.
 
     Raises
     ------
     InputError
         If the bags do not give a model.
     """
-    configuration = ChannelConfiguration.from_mapping(request["channels"])
-    learner = learner_of(KIND, configuration.learning)
-    reading = argparse.Namespace(ros_distro=None, msg_path=())
-    recordings = store_recordings(request["bags"], configuration, reading, _progress)
-    _warn(configuration, recordings)
-    model = learner.fit(recordings.trajectories, progress=_progress)
-    model = measure_bands(model, learner, recordings.trajectories, _progress)
-    model = signed(model, configuration, recordings)
+    trained = train(
+        request["bags"],
+        request["channels"],
+        split=ALL,
+        progress=_progress,
+        before_learning=_warn,
+    )
     target = Path(request["out"])
     target.parent.mkdir(parents=True, exist_ok=True)
-    model.save(target)
-    error = training_error(model)
+    trained.model.save(target)
+    error = training_error(trained.model)
     mean_squares = [] if error is None else error.mean(axis=1).tolist()
-    return {"model": str(target), "trained_on": recordings.describe(), "mse": mean_squares}
+    described = trained.recordings.describe()
+    return {"model": str(target), "trained_on": described, "mse": mean_squares}
 
 
-def _warn(configuration: ChannelConfiguration, recordings: Recordings) -> None:
+def _warn(plan: TrainingPlan) -> None:
     """Tell what is wrong with the recordings; training goes on."""
-    _progress("checking the data", 0.0)
-    known = subsample(recordings.trajectories, np.random.default_rng(0), THIS_PROCESS)
-    for sentence in warnings_before_training(known, configuration.learning, recordings):
+    for sentence in plan.warnings:
         _tell({"warning": sentence})
 
 

@@ -130,6 +130,17 @@ def column_names(expression: Expression, width: int | None) -> tuple[str, ...]:
     return tuple(f"{text}[{start + i}]" for i in range(width))
 
 
+def known_width(expression: Expression) -> int | None:
+    """Return how many values a field has where its path alone tells; None: a message must."""
+    if isinstance(expression, Path):
+        last = expression.steps[-1]
+        return last.width if isinstance(last, Range) else None
+    if expression.entry.shape is not None:
+        return math.prod(int(side) for side in expression.entry.shape(expression.numbers))
+    assert expression.argument is not None
+    return known_width(expression.argument)
+
+
 def _columns_of_function(function: Function, width: int | None) -> tuple[str, ...]:
     if function.entry.shape is not None:
         stem = function.name if function.argument is None else unparse(function)

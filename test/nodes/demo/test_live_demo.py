@@ -10,7 +10,7 @@ import pytest
 
 SHORTENED = """
 import sys
-import rffpsr_ros.nodes.demo.live as demo
+from rffpsr_ros.cli.commands import live_demo as demo
 demo.EPISODES, demo.TEST_TICKS = 4, 150
 sys.exit(demo.main(["--out", sys.argv[1], "--seed", "3"]))
 """

@@ -1,4 +1,4 @@
-"""Whether the model at hand is what a training would make, so that it need not run again."""
+"""What was asked of a training: remembered in the model, so that it need not run again."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-from rffpsr_ros.training.recordings import Parts
+from rffpsr_ros.training.recordings import Split
 
 REQUEST = "request"
 """The entry of a training record's options under which `request_of` stands."""
 
 
 def request_of(
-    kind: str, learner: Learner, parts: Parts, workers: Workers = THIS_PROCESS
+    kind: str, learner: Learner, parts: Split, workers: Workers = THIS_PROCESS
 ) -> dict[str, Any]:
     """Return what was asked of a training, in JSON types: kind, options, a digest of the data.
 
@@ -34,6 +35,8 @@ def _options(learner: Any) -> dict[str, Any]:
     """Return a learner's options, those of the learners and option groups in it among them."""
     options: dict[str, Any] = {}
     for name, value in vars(learner).items():
+        if isinstance(value, RecipeSettings):
+            continue  # the program's, not the user's
         if hasattr(value, "__dict__"):
             options |= _options(value)
         else:
@@ -41,17 +44,18 @@ def _options(learner: Any) -> dict[str, Any]:
     return options
 
 
-def check_same_training(path: Path, request: Mapping[str, Any]) -> None:
-    """Refuse a model file that another training made.
+def model_of_same_training(path: Path, request: Mapping[str, Any]) -> PredictiveModel[Any]:
+    """Return the model of a file that this very training made.
 
     Raises
     ------
     InputError
         If the file holds no model, or one of another kind, with other options or from other data.
     """
-    made = load_model(path).record.options.get(REQUEST)
+    model = load_model(path)
+    made = model.record.options.get(REQUEST)
     if not isinstance(made, Mapping) or not isinstance(made.get("options"), Mapping):
-        raise _other(path, "without this command")
+        raise _other(path, "in another way")
     if made.get("kind") != request["kind"]:
         raise _other(path, f"as {made.get('kind')}, not {request['kind']}")
     for name, value in request["options"].items():
@@ -60,10 +64,11 @@ def check_same_training(path: Path, request: Mapping[str, Any]) -> None:
             raise _other(path, f"with {name} {before}, not {value}")
     if made.get("data") != request["data"]:
         raise _other(path, "on other data")
+    return model
 
 
 def kind_asked_for(model: PredictiveModel[Any]) -> str:
-    """Return what ``--model`` said of a model; several learners make models of one kind."""
+    """Return the kind that training was asked for; several learners make models of one kind."""
     request = model.record.options.get(REQUEST)
     kind = request.get("kind") if isinstance(request, Mapping) else None
     return kind if isinstance(kind, str) else model.kind
@@ -94,4 +99,4 @@ def _digest(trajectory: Trajectory) -> bytes:
 
 
 def _other(path: Path, how: str) -> InputError:
-    return InputError(f"model '{path}' was trained {how}; remove it, or train without --resume")
+    return InputError(f"model '{path}' was trained {how}; remove it, or train without resuming")

@@ -2,7 +2,7 @@
 
 Simulator, excitation, learner and filter are the nodes that a user runs, each in a process of its
 own; this process calls their services and watches their topics. Time runs faster than real. Run as
-``python -m rffpsr_ros.nodes.demo.live``; plots go to the folder demo_output.
+``python -m rffpsr_ros.cli.commands.live_demo``; plots go to the folder demo_output.
 """
 
 from __future__ import annotations

@@ -1,0 +1,51 @@
+"""Whether recordings can teach a model, asked before training and by ``rffpsr check``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
+from rffpsr_ros.exploration.findings import warnings
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.window_lengths import supported_windows
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class DataWarning(UserWarning):
+    """Recordings can teach less than the theory asks for; ``docs/exploration.md`` says more."""
+
+
+def check_data(
+    trajectories: Sequence[Trajectory],
+    learning: Mapping[str, Any],
+    action_units: Sequence[str] = (),
+) -> ExplorationCheck:
+    """Measure what trajectories can teach, with the windows that training would take.
+
+    Raises
+    ------
+    InputError
+        If the trajectories do not fit together, or an option has a wrong value.
+    """
+    names = RFFPSROptions.names()
+    asked = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
+    options, _ = supported_windows(asked, trajectories, RecipeSettings())
+    return check_exploration(trajectories, options, action_units)
+
+
+def data_warnings(
+    trajectories: Sequence[Trajectory],
+    learning: Mapping[str, Any],
+    action_units: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Return a sentence for each thing that is wrong with training data; never an error."""
+    try:
+        found = warnings(check_data(trajectories, learning, action_units))
+    except (InputError, np.linalg.LinAlgError):
+        return ()  # what is wrong with such data, training itself says
+    return tuple(one.sentence for one in found)

@@ -1,0 +1,216 @@
+"""The one way from bags and a configuration to a model that can be saved and served."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.subsample import subsample
+from rffpsr_ros.errors import InputError, check_known
+from rffpsr_ros.evaluation.horizon_error import HorizonErrors
+from rffpsr_ros.evaluation.report import errors_as_json
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.models.registry import DEFAULT, kinds, learner_of, offered_kinds
+from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.training.bands import BANDS, measure_bands
+from rffpsr_ros.training.configuration import Configuration, channel_configuration
+from rffpsr_ros.training.data_check import DataWarning, data_warnings
+from rffpsr_ros.training.known_policy import check_policy
+from rffpsr_ros.training.recordings import (
+    BagPaths,
+    BagRecordings,
+    Fractions,
+    ReadingOptions,
+    Split,
+    split_recordings,
+    store_recordings,
+    three_fractions,
+)
+from rffpsr_ros.training.request import REQUEST, model_of_same_training, request_of
+from rffpsr_ros.training.signing import signed
+from rffpsr_ros.training.validation import validation_errors
+
+
+class TrainingPlan(NamedTuple):
+    """What is going to be learned from, told before learning begins.
+
+    ``warnings`` has a sentence for each thing that the recordings lack.
+    """
+
+    learner: Learner
+    recordings: BagRecordings
+    parts: Split
+    warnings: tuple[str, ...]
+
+
+class Trained(NamedTuple):
+    """A model ready to be saved and served, and what its user may want to know of it.
+
+    Attributes
+    ----------
+    model
+        With channels, types and units, bands, and the request it was made by.
+    recordings
+        The bags' trajectories, and what reading them told.
+    parts
+        What was learned from, chosen by, and left out.
+    warnings
+        A sentence for each thing that the recordings lack.
+    validation
+        Errors on the validation part by kind of model, the baselines' beside the new one's.
+    resumed
+        Whether the model was there already, made by this very training.
+    """
+
+    model: PredictiveModel[Any]
+    recordings: BagRecordings
+    parts: Split
+    warnings: tuple[str, ...]
+    validation: Mapping[str, HorizonErrors]
+    resumed: bool = False
+
+
+def train(
+    bags: BagPaths,
+    configuration: Configuration,
+    *,
+    kind: str = DEFAULT,
+    learning: Mapping[str, Any] | None = None,
+    validation: BagPaths = (),
+    split: Fractions | None = None,
+    reading: ReadingOptions | None = None,
+    bands: str = BANDS[0],
+    check: bool = True,
+    resume: str | Path | None = None,
+    progress: Progress = silent,
+    before_learning: Callable[[TrainingPlan], None] | None = None,
+    client: Any = None,
+) -> Trained:
+    """Read bags, check what they can teach, learn, and measure bands and validation errors.
+
+    Parameters
+    ----------
+    bags
+        Bags, folders of bags or patterns; one or several.
+    configuration
+        Channels, options and choice of data: a YAML file, its content, or a
+        `ChannelConfiguration`.
+    kind
+        Of the model, as ``rffpsr train --model`` takes it.
+    learning
+        Options on top of the configuration's section ``learning``; the kind must have them all.
+    validation
+        Bags that steer choices and are not trained on.
+    split
+        Shares of training, validation and test part instead of validation bags; the test part is
+        left out. Default: the configuration's ``dataset.split``, if it has one.
+    reading
+        What bags do not say themselves.
+    bands
+        One of `BANDS`.
+    check
+        Whether to look first if the recordings can teach a model.
+    resume
+        A model file: if this very training made it, it is loaded and nothing is learned.
+    progress
+        Called with each stage, the fraction of it that is done, and the error by then.
+    before_learning
+        Called once all is read and checked; by default what the recordings lack becomes a
+        `DataWarning`.
+    client
+        Of a Dask cluster, which then does what grows with the data.
+
+    Raises
+    ------
+    InputError
+        If the configuration or an option is wrong, a bag cannot be read, the recordings do not
+        give a model, or ``resume`` names the file of another training.
+    """
+    _check_words(kind, bands)
+    channels = _checked(configuration, learning or {})
+    learner = learner_of(kind, channels.learning, tuple(learning or ()))
+    fractions = _fractions(split, validation, channels.dataset)
+    workers = workers_of(client)
+    read = partial(
+        store_recordings,
+        configuration=channels,
+        reading=reading,
+        progress=progress,
+        workers=workers,
+    )
+    recordings = read(bags)
+    if fractions is None:
+        held_out = read(validation, stage="reading validation bags") if validation else None
+        parts = Split(recordings.trajectories, held_out.trajectories if held_out else [], [])
+    else:
+        parts = split_recordings(recordings.trajectories, fractions)
+    request = request_of(kind, learner, parts, workers)
+    if resume is not None and Path(resume).exists():
+        model = model_of_same_training(Path(resume), request)
+        return Trained(model, recordings, parts, (), {}, resumed=True)
+    # Checks, validation errors and bands look at recordings again and again: a subsample will do.
+    generator = np.random.default_rng(0)
+    known = Split(*(subsample(part, generator, workers) for part in parts))
+    lacks: tuple[str, ...] = ()
+    if check and kinds()[kind].uses_actions:
+        progress("checking the data", 0.0)
+        lacks = data_warnings(known.train, channels.learning, recordings.action_units)
+    (before_learning or _warn)(TrainingPlan(learner, recordings, parts, lacks))
+    model = learner.fit(parts.train, parts.validation or None, progress=progress, client=client)
+    errors = validation_errors(model, kind, known, progress)
+    model = measure_bands(model, learner, [*known.train, *known.validation], progress, bands)
+    model = signed(model, channels, recordings.report.bags[0])
+    return Trained(_remembering(model, request, errors), recordings, parts, lacks, errors)
+
+
+def _check_words(kind: str, bands: str) -> None:
+    offered = [one.name for one in offered_kinds()]
+    for name, word, known in (("kind", kind, offered), ("bands", bands, BANDS)):
+        if word not in known:
+            raise InputError(f"{name} is {word!r}; it must be one of {', '.join(known)}")
+
+
+def _checked(configuration: Configuration, learning: Mapping[str, Any]) -> ChannelConfiguration:
+    """Return the configuration with options on top, its choice of data checked."""
+    channels = channel_configuration(configuration)
+    check_known(channels.dataset, ("split", "policy"), group="dataset.")
+    check_policy(channels)
+    return replace(channels, learning={**channels.learning, **learning})
+
+
+def _fractions(
+    split: Fractions | None, validation: BagPaths, dataset: Mapping[str, Any]
+) -> Fractions | None:
+    """Return the shares of the parts that are asked for, checked; None if none are."""
+    if validation and split is not None:
+        raise InputError("split names a validation part and so does validation; give one")
+    chosen = dataset.get("split") if split is None else split
+    if validation or chosen is None:
+        return None
+    return three_fractions(chosen if isinstance(chosen, (list, tuple)) else str(chosen))
+
+
+def _warn(plan: TrainingPlan) -> None:
+    for sentence in plan.warnings:
+        warnings.warn(sentence, DataWarning, stacklevel=3)
+
+
+def _remembering(
+    model: PredictiveModel[Any],
+    request: Mapping[str, Any],
+    errors: Mapping[str, HorizonErrors],
+) -> PredictiveModel[Any]:
+    """Return the model with what was asked for and how it did beside the baselines."""
+    options = {**model.record.options, REQUEST: request}
+    metrics = dict(model.record.metrics)
+    if errors:
+        metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
+    return model.replaced(record=replace(model.record, options=options, metrics=metrics))
