@@ -1,4 +1,4 @@
-"""What every learner asks of its trajectories before it learns."""
+"""What learners ask of their trajectories before they learn."""
 
 from __future__ import annotations
 

@@ -100,7 +100,9 @@ def test_a_package_is_all_that_makes_a_kind_known(tmp_path: Path) -> None:
 
 def test_the_kind_that_is_learned_by_default_stands_first_and_baselines_last() -> None:
     assert OFFERED[0] == DEFAULT
-    assert OFFERED[-2:] == ["last_observation", "mean"]
+    use_actions = [kind.uses_actions for kind in offered_kinds()]
+    assert use_actions == sorted(use_actions, reverse=True)
+    assert not kinds()["last_observation"].uses_actions
     assert {"ensemble", "compressed", "output_error"}.isdisjoint(OFFERED)
 
 

@@ -31,16 +31,19 @@ class LinearARXState(NamedTuple):
 
 
 class LinearARXParts(NamedTuple):
-    """The regressions of L history lengths and H horizons, in standard units."""
+    """Regressions of L history lengths n and H horizons h, in standard units.
+
+    o_{t+h} = sum over k < n of F_nkh (o, a)_{t-k} + sum over k <= h of G_nkh a_{t+k} + c_nh
+    """
 
     lengths: Array
-    """(L,) integers: ticks of history that the regressions use, from 0 to ``past``."""
+    """n (L,), integers: ticks of history that the regressions use, from 0 to ``past``."""
     history_weights: Array
-    """(L, past, d_o + d_a, H, d_o), oldest tick first."""
+    """F (L, past, d_o + d_a, H, d_o), oldest tick first."""
     action_weights: Array
-    """(L, H, d_a, H, d_o): entry [:, k, :, h] is zero for k > h."""
+    """G (L, H, d_a, H, d_o): entry [:, k, :, h] is zero for k > h."""
     intercept: Array
-    """(L, H, d_o)"""
+    """c (L, H, d_o)"""
     observation_scaling: Scaling
     """Mean and standard deviation of the training observations."""
     action_scaling: Scaling

@@ -21,7 +21,7 @@ class LastObservationState(NamedTuple):
 
 
 class LastObservationParts(NamedTuple):
-    """What the baseline consists of."""
+    """o_{t+h} = o_t."""
 
     mean: Array
     """(d_o,): of the training observations, forecast before anything was seen."""

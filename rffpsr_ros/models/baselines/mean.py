@@ -19,7 +19,7 @@ class MeanState(NamedTuple):
 
 
 class MeanParts(NamedTuple):
-    """What the baseline consists of."""
+    """o_{t+h} = mean."""
 
     mean: Array
     """(d_o,): of the training observations."""

@@ -51,12 +51,12 @@ def component_names(count: int) -> tuple[str, ...]:
 
 
 class CompressedParts(NamedTuple):
-    """What a compressed model consists of."""
+    """A model of components c = U^T (o - mean): forecasts are mean + U c."""
 
     inner: PredictiveModel[Any]
-    """The model of the components c; its states are the compressed model's states."""
+    """The model of c; its states are the compressed model's states."""
     projection: Projection
-    """From observations to components and back."""
+    """U (d_o, c) and the mean (d_o,)."""
 
 
 class CompressedModel(PredictiveModel[Any]):

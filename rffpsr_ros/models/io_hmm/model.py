@@ -23,14 +23,17 @@ class IOHMMState(NamedTuple):
 
 
 class IOHMMParts(NamedTuple):
-    """What an IO-HMM consists of."""
+    """An input-output hidden Markov model in predictive form, with belief q (p,).
+
+    P(o = s | q, a) = sum over i of q_i P_ias,   q' = (sum over i of q_i T_ias) / its total
+    """
 
     system: DiscreteSystem
-    """Probabilities of symbols, and the next belief, by belief, action and symbol."""
+    """P (p, A, S), T (p, A, S, p), the belief at an episode's start, the usual belief's size."""
     symbols: Codebook
-    """The S rows (d_o,) that observations can be."""
+    """The rows (S, d_o) that observations can be."""
     choices: Codebook
-    """The A rows (d_a,) that actions can be."""
+    """The rows (A, d_a) that actions can be."""
     past: int
     """Ticks of history that training used."""
 

@@ -21,14 +21,17 @@ LIFTED_STEPS = 10
 
 
 class KalmanParts(NamedTuple):
-    """What a Kalman filter with inputs consists of."""
+    """A linear system in innovation form, in standard units.
+
+    x_{t+1} = A x_t + B a_t + K e_t,   o_t = C x_t + D a_t + e_t
+    """
 
     system: LinearSystem
-    """A, B, C, D, K, R and the start, in the units that the scalings make of the data."""
+    """A, B, C, D, K, the covariance R of e, and mean and covariance of x at an episode's start."""
     observation_scaling: Scaling
-    """Of o, (d_o,) each."""
+    """What makes o (d_o,) standard."""
     action_scaling: Scaling
-    """Of a, (d_a,) each."""
+    """What makes a (d_a,) standard."""
 
 
 class KalmanModel(PredictiveModel[LinearState]):

@@ -13,16 +13,21 @@ from rffpsr_ros.numerics.arrays import Array
 
 
 class OutputErrorParts(NamedTuple):
-    """What an output-error model consists of, in standard units."""
+    """A recurrence on a short window, in standard units.
+
+    o_t = o_{t-1} + W [1, w, z(w)],   w = [last m (o, a), a_t]
+    """
 
     recurrence: Recurrence
-    """The features z of the window, and the bounds within which predictions are held."""
+    """z (r,), the range of w within which z sees it, and the bounds of what is predicted."""
     weights: Array
-    """W (P, d_o)"""
+    """W (1 + d_w + r, d_o)"""
     start: Array
     """(d_o + d_a,): the tick assumed for the past at an episode's start."""
     observation_scaling: Scaling
+    """What makes o (d_o,) standard."""
     action_scaling: Scaling
+    """What makes a (d_a,) standard."""
 
 
 class OutputErrorModel(TickWindowModel):

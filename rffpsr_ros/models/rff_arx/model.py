@@ -51,16 +51,21 @@ def features_of(phase: Array) -> Array:
 
 
 class RFFARXParts(NamedTuple):
-    """The regressions of H horizons on D random frequencies, in standard units."""
+    """Regressions of H horizons on D random frequencies, in standard units.
+
+    o_{t+h} = W_h z_h([last n o, last n a, a_t ... a_{t+h}])
+    """
 
     features: WindowMap
-    """z_h, the features of each horizon's window."""
+    """z_h (2 D,), random Fourier features of each horizon's window."""
     weights: Array
-    """(H, 2 D, d_o)"""
+    """W (H, 2 D, d_o)"""
     start: Array
     """(d_o + d_a,): the tick that stands for the past before anything was seen."""
     observation_scaling: Scaling
+    """What makes o (d_o,) standard."""
     action_scaling: Scaling
+    """What makes a (d_a,) standard."""
 
 
 class RFFARXModel(TickWindowModel):
