@@ -38,7 +38,6 @@ EPISODE_TICKS = 110
 TEST_TICKS = 600
 HORIZON = 10
 LIVE, LAST = "RFF-PSR, live", "last observation"
-MOST_TRAINING_SECONDS = 900.0
 NOT_BETTER = 1
 
 
@@ -82,7 +81,7 @@ class _Demonstration:
         self._channels: ChannelConfiguration = load_channels(configuration)
         self._nodes = nodes
         self._episodes = folder / "episodes" / time.strftime("%Y-%m-%d_%H-%M-%S")
-        self._observer = Observer(self._channels, nodes.check)
+        self._observer = Observer(self._channels, nodes.check, say)
 
     def run(self, seed: int) -> bool:
         """Go through all steps; return whether the live forecasts beat the last observation."""
@@ -158,12 +157,13 @@ class _Demonstration:
                     raise InputError(message)
                 return message.startswith("model written")
 
-            self._observer.until(done, "the model", MOST_TRAINING_SECONDS)
+            self._observer.until(done, "the model")
         return self._folder / "synthetic.psr"
 
     def _predict(self, model: Path) -> tuple[Trajectory, RecordedForecasts]:
         """Let the filter follow a fresh run; return it, and what the filter said meanwhile."""
-        say("Predicting a fresh run with the filter, under announced actions.")
+        say("Predicting a fresh run with the filter, under announced actions; the first time its")
+        say("code is compiled, which takes a quarter of a minute or more.")
         self._nodes.start(
             "filter_node",
             {

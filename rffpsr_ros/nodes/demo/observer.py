@@ -26,6 +26,10 @@ from rffpsr_ros.signals.stamps import stamp_of
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEPTH = 1000
+PATIENCE = 1800.0
+"""Seconds after which what was waited for counts as never coming, on any machine."""
+WORD_SECONDS = 15.0
+"""So often it is told what is waited for."""
 
 
 class Observer:
@@ -42,11 +46,17 @@ class Observer:
         Message and values of the learner's newest status.
     """
 
-    def __init__(self, configuration: ChannelConfiguration, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        configuration: ChannelConfiguration,
+        check: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
         self.ticks: list[Tick] = []
         self.forecasts: dict[int, Array] = {}
         self.learner: tuple[str, dict[str, str]] = ("", {})
         self._check = check
+        self._say = say
         rclpy.init()
         self.node = rclpy.create_node("rffpsr_demo")
         self._executor = SingleThreadedExecutor()
@@ -68,39 +78,46 @@ class Observer:
         self.node.destroy_node()
         rclpy.try_shutdown()
 
-    def call(self, service: str, seconds: float = 20.0) -> str:
+    def call(self, service: str) -> str:
         """Call a Trigger service as a user would, and return its answer.
 
         Raises
         ------
         InputError
-            If it refuses, or does not answer in time.
+            If it refuses.
         """
         from std_srvs.srv import Trigger
 
         client: Any = self.node.create_client(Trigger, service)
-        self.until(client.service_is_ready, f"the service {service}", seconds)
+        self.until(client.service_is_ready, f"the service {service}")
         future = client.call_async(Trigger.Request())
-        self.until(future.done, f"an answer of {service}", seconds)
+        self.until(future.done, f"an answer of {service}")
         answer: Any = future.result()
         self.node.destroy_client(client)
         if not answer.success:
             raise InputError(f"{service} refuses: {answer.message}")
         return str(answer.message)
 
-    def until(self, condition: Callable[[], Any], what: str, seconds: float = 30.0) -> None:
-        """Watch until a condition holds.
+    def until(self, condition: Callable[[], Any], what: str) -> None:
+        """Watch until a condition holds, and tell now and then what is waited for.
+
+        A slow or busy machine takes as long as it takes: what ends the waiting is a node that ends.
 
         Raises
         ------
         InputError
-            If it does not within some seconds, or a node ended.
+            If a node ended, or after `PATIENCE` all the same.
         """
-        deadline = time.monotonic() + seconds
+        began = time.monotonic()
+        next_word = began + WORD_SECONDS
         while not condition():
             self._check()
-            if time.monotonic() > deadline:
-                raise InputError(f"waited {seconds:.0f} s in vain for {what}")
+            now = time.monotonic()
+            if now - began > PATIENCE:
+                raise InputError(f"waited {PATIENCE / 60:.0f} minutes in vain for {what}")
+            if now > next_word:
+                self._say(f"Waiting for {what} ({now - began:.0f} s so far).")
+                next_word = now + WORD_SECONDS
             self._executor.spin_once(timeout_sec=0.1)
 
     def is_heard_by(self, node: str, topics: Iterable[str]) -> bool:
@@ -113,7 +130,7 @@ class Observer:
     def watch(self, ticks: int) -> None:
         """Watch for so many more ticks."""
         start = len(self.ticks)
-        self.until(lambda: len(self.ticks) >= start + ticks, f"{ticks} ticks", 60.0)
+        self.until(lambda: len(self.ticks) >= start + ticks, f"{ticks} ticks")
 
     def run_of(
         self, ticks: Sequence[Tick], horizon: int
