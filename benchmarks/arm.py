@@ -49,7 +49,6 @@ from rffpsr_ros.training.recordings import Split, split_recordings
 SPLIT = "0.7,0.1,0.2"
 HORIZON = 10
 LIVE_TICKS = 200
-MOST_SECONDS = 120.0
 RFF_PSR, ARX, LAST = "RFF-PSR", "linear ARX", "last observation"
 FOLLOWING: dict[str, Any] = {"horizon": HORIZON, "future_actions": "topic"}
 
@@ -135,7 +134,7 @@ def collect(options: argparse.Namespace, folder: Path, channels: Path) -> None:
             {"dataset_directory": episodes, **time_of_simulation},
             params_file=channels,
         )
-        with closing(Observer(load_channels(channels), nodes.check)) as observer:
+        with closing(Observer(load_channels(channels), nodes.check, print)) as observer:
             listeners = observer.node.count_subscribers
             # This process, the robot and the learner.
             observer.until(lambda: listeners("/elbow/torque") >= 3, "the learner")
@@ -157,10 +156,10 @@ def follow(options: argparse.Namespace, folder: Path, channels: Path, model: Pat
             {"model_path": model, "use_sim_time": True, "log_sequence": folder / "fed"} | FOLLOWING,
             ["~/planned_actions:=/rffpsr_excitation/planned_actions"],
         )
-        with closing(Observer(load_channels(channels), nodes.check)) as observer:
+        with closing(Observer(load_channels(channels), nodes.check, print)) as observer:
             observer.call("/rffpsr_excitation/start")
             enough = LIVE_TICKS + HORIZON
-            observer.until(lambda: len(observer.forecasts) >= enough, "forecasts", MOST_SECONDS)
+            observer.until(lambda: len(observer.forecasts) >= enough, "forecasts")
     return live_run(observer, folder, model)
 
 
