@@ -133,8 +133,8 @@ def test_from_episodes_to_a_model_that_the_filter_serves(ros: Any) -> None:
     assert states[-1][""].startswith("model written")
     # `play` stamps an observation just after the command that has moved it already.
     assert states[-1]["level"] == "1"
-    assert "actions follow past observations" in states[-1]["warning 1"]
-    node.wait_for("actions follow past observations")
+    assert "actions depend on past observations" in states[-1]["warning 1"]
+    node.wait_for("actions depend on past observations")
     model = load_model(states[-1]["model"])
     assert model.signature.observation_names == ("joints.position.o",)
     assert model.signature.channels is not None
