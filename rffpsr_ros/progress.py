@@ -1,4 +1,4 @@
-"""What learning tells while it goes on."""
+"""How learning reports its progress."""
 
 from __future__ import annotations
 

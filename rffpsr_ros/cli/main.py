@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def guarded(job: Callable[[], int | None]) -> int:
     """Run a job whose every fault becomes one sentence, and return the exit code."""
     with _termination_as_exception(), warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)  # what was lost is told every time
+        warnings.simplefilter("always", UserWarning)  # every loss is reported
         warnings.showwarning = _show_warning
         try:
             return job() or 0

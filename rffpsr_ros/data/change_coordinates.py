@@ -1,7 +1,7 @@
 """Windows seen as where a signal is and how it has moved: the newest value, and changes per tick.
 
-A fast sampled signal hardly differs from one tick to the next. In raw lags, all that tells where it
-is going lies in directions a hundred times shorter than the others, which random frequencies of one
+A fast sampled signal hardly differs from one tick to the next. In raw lags, its motion
+lies in directions a hundred times shorter than the others, which random frequencies of one
 length hardly resolve. In these coordinates each change has the size of its usual change.
 """
 

@@ -47,7 +47,7 @@ class GapFilling:
 class GapFiller(NamedTuple):
     """Fills short gaps tick by tick with what a linear model expects from the ticks before.
 
-    So it does in use, and no value tells of a later one. Nothing fills a column never observed.
+    So it does in use, and no value depends on a later one. Nothing fills a column never observed.
     """
 
     observation_scaling: Scaling

@@ -76,7 +76,7 @@ class DataSummary:
 def summarise(
     trajectories: Sequence[Trajectory], past: int, future: int, workers: Workers = THIS_PROCESS
 ) -> DataSummary:
-    """Look once at every tick; windows have ``past`` + ``future`` + 1 of them."""
+    """Pass once over every tick; windows have ``past`` + ``future`` + 1 of them."""
     # Each with the ticks that the last windows which begin in it need.
     stretches = [
         trajectory.slice(start, min(start + STRETCH + past + future, len(trajectory)))

@@ -206,7 +206,7 @@ class Follower:
         self._carried = None
 
     def change(self, options: FollowOptions) -> None:
-        """Replace the options; the belief goes on, and where it came from is no longer asked."""
+        """Replace the options; the belief goes on, however it started."""
         if options.future_actions != self.options.future_actions:
             self._future = FutureActions(options.future_actions, self._columns)
         before, self.options = self.options, options

@@ -13,4 +13,4 @@ from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.kernel_features import KernelMap
 
 Features: TypeAlias = FeatureMap | KernelMap
-"""Closed: a model file tells which of them a map is."""
+"""Closed: a model file says which of them a map is."""

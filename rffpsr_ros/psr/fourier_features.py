@@ -15,7 +15,7 @@ from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.numerics.arrays import Array, c_ordered
 
 MEDIAN_POINTS = 1000
-"""Points that the median trick looks at; more change the bandwidth by less than a percent."""
+"""Points that the median trick uses; more change the bandwidth by less than a percent."""
 
 MEANWHILE = 2**17
 """Cosines held at a time while points are turned into features."""

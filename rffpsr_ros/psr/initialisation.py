@@ -69,7 +69,7 @@ class Starts(NamedTuple):
     score: float  # of the best one
     notes: dict[str, Any]
     reference: InitialPredictor | None = None
-    """Tells what counts how much, if not where refinement starts first."""
+    """Gives the weights of the loss, if it is not where refinement starts first."""
 
 
 class PredictorRegression(NamedTuple):

@@ -131,7 +131,7 @@ def _notes(
     ]
     if selection.scores:
         trials = _listed(selection.scores, ".3g")
-        notes.append(f"configurations tried on the first folds, with scores: {trials}")
+        notes.append(f"candidate configurations on the first folds, with scores: {trials}")
     notes += selection.models[0].record.notes
     first, last = (
         _listed(dict(zip(names, blend.weights[h].mean(axis=0), strict=True)), ".2f")

@@ -108,7 +108,7 @@ class RecipeSettings:
     than this fraction of a block; simulations begin there at the latest."""
 
     limit_margin: float = 0.5
-    """How far beyond the range of the recordings forecasts are believed, as a fraction of it."""
+    """How far beyond the range of the recordings forecasts are accepted, as a fraction of it."""
 
     neighbour: float = 0.5
     """How much the errors at the horizons beside one count in its weights: a guard against

@@ -1,4 +1,4 @@
-"""How far windows of the past reach: no further than the recordings can tell.
+"""How far windows of the past reach: no further than the recordings support.
 
 The ARX term has a weight for every value in its window. With two hundred columns, twenty ticks
 are four thousand weights for each observation; a few thousand ticks cannot tell them apart, and

@@ -1,1 +1,1 @@
-"""From bags and a configuration to a model that can be served and saved."""
+"""From bags and a configuration to a model that can be saved and run live."""

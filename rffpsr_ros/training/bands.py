@@ -24,12 +24,12 @@ def measure_bands(
     learner: Learner,
     trajectories: Sequence[Trajectory],
     progress: Progress,
-    way: str = BANDS[0],
+    method: str = BANDS[0],
 ) -> PredictiveModel[Any]:
-    """Return the model with bands in one of the `BANDS` ways, or a note why it has none."""
-    if way == "none":
+    """Return the model with bands by one of the methods `BANDS`, or a note why it has none."""
+    if method == "none":
         return model.replaced(bands=None)
-    if way == "held-out" and model.bands is not None:
+    if method == "held-out" and model.bands is not None:
         return model
     known = subsample(trajectories, np.random.default_rng(0))
     try:

@@ -1,4 +1,4 @@
-"""What a training is told: channels, options and choice of data, checked before a bag is read."""
+"""What a training is given: channels, options and choice of data, checked before a bag is read."""
 
 from __future__ import annotations
 

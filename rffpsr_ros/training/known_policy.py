@@ -1,4 +1,4 @@
-"""The policy that chose the recorded actions, where a configuration tells it (``dataset.policy``).
+"""The policy that chose the recorded actions, where a configuration has it (``dataset.policy``).
 
 Either a channel of the actions holds the logarithm of the probability with which each action was
 chosen; it is read like any other, and then taken out of the actions:
@@ -58,8 +58,8 @@ def check_policy(configuration: ChannelConfiguration) -> None:
     check_known(policy, _KEYS, group=f"{_GROUP}.")
     form = next((form for form in _FORMS if set(form) <= policy.keys()), None)
     if form is None:
-        ways = ", or ".join(" and ".join(form) for form in _FORMS)
-        raise InputError(f"{_GROUP} needs {ways}")
+        forms = ", or ".join(" and ".join(form) for form in _FORMS)
+        raise InputError(f"{_GROUP} needs {forms}")
     if extra := policy.keys() - {*form, *(("offset",) if "gains" in form else ())}:
         raise InputError(
             f"{_GROUP} has {' and '.join(form)}, and also {', '.join(sorted(extra))}; give one form"

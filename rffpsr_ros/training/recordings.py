@@ -45,7 +45,7 @@ class ReadingOptions:
 
 
 class BagRecordings(NamedTuple):
-    """Trajectories and what reading them told."""
+    """Trajectories, and the report of their reading."""
 
     trajectories: list[Trajectory]
     report: ReadReport

@@ -1,4 +1,4 @@
-"""A model is told what its columns are made of, so that whoever loads it can feed it messages."""
+"""A model is given the channels of its columns, so that whoever loads it can feed it messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def with_channels(
 ) -> PredictiveModel[Any]:
     """Return a model that was learned from arrays with the channels that its columns are made of.
 
-    It can then be served: its file tells a node which topics and fields to read. Columns without
+    It can then run live: its file says which topics and fields a node reads. Columns without
     names of their own (``observation[0]``) take the configuration's.
 
     Raises

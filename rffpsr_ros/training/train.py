@@ -1,4 +1,4 @@
-"""The one way from bags and a configuration to a model that can be saved and served."""
+"""`train`: from bags and a configuration to a model that can be saved and run live."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rffpsr_ros.training.validation import validation_errors
 
 
 class TrainingPlan(NamedTuple):
-    """What is going to be learned from, told before learning begins.
+    """What will be trained on, reported before training begins.
 
     ``warnings`` has a sentence for each thing that the recordings lack.
     """
@@ -52,14 +52,14 @@ class TrainingPlan(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """A model ready to be saved and served, and what its user may want to know of it.
+    """A model ready to be saved and run, and what its user may want to know of it.
 
     Attributes
     ----------
     model
         With channels, types and units, bands, and the request it was made by.
     recordings
-        The bags' trajectories, and what reading them told.
+        The bags' trajectories, and the report of their reading.
     parts
         What was learned from, chosen by, and left out.
     warnings
@@ -117,7 +117,7 @@ def train(
     bands
         One of `BANDS`.
     check
-        Whether to look first if the recordings can teach a model.
+        Whether to check first if the recordings can teach a model.
     resume
         A model file: if this very training made it, it is loaded and nothing is learned.
     progress
@@ -156,7 +156,7 @@ def train(
     if resume is not None and Path(resume).exists():
         model = model_of_same_training(Path(resume), request)
         return Trained(model, recordings, parts, (), {}, resumed=True)
-    # Checks, validation errors and bands look at recordings again and again: a subsample will do.
+    # Checks, validation errors and bands read recordings again and again: a subsample will do.
     generator = np.random.default_rng(0)
     known = Split(*(subsample(part, generator, workers) for part in parts))
     lacks: tuple[str, ...] = ()

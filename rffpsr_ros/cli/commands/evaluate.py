@@ -117,18 +117,18 @@ def _comparison(
 ) -> Comparison:
     if not parts.test:
         raise InputError(f"the split {arguments.split} leaves nothing to test on")
-    contestants: dict[str, PredictiveModel[Any] | Learner] = {kind_asked_for(model): model}
+    compared: dict[str, PredictiveModel[Any] | Learner] = {kind_asked_for(model): model}
     for path in arguments.beside:
         other = load_model(path)
         check_columns(parts.test, other.signature, path)
         kind = kind_asked_for(other)
-        contestants[Path(path).stem if kind in contestants else kind] = other
-    contestants.setdefault("last_observation", LastObservation().fit(parts.train or parts.test))
+        compared[Path(path).stem if kind in compared else kind] = other
+    compared.setdefault("last_observation", LastObservation().fit(parts.train or parts.test))
     if parts.train:
-        contestants.setdefault("linear_arx", LinearARX(future=arguments.horizon))
+        compared.setdefault("linear_arx", LinearARX(future=arguments.horizon))
     progress("evaluation", 0.0)
     return compare(
-        contestants,
+        compared,
         parts.test,
         parts.train,
         parts.validation or None,
@@ -148,7 +148,7 @@ def _plot(comparison: Comparison, parts: Split, arguments: argparse.Namespace) -
 
 
 class _Result(NamedTuple):
-    """What evaluation tells its user."""
+    """What evaluation reports."""
 
     path: str
     signature: Signature

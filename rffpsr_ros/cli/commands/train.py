@@ -84,7 +84,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--no-check",
         action="store_true",
-        help="do not look first whether the data can teach a model (see 'rffpsr check')",
+        help="do not check first whether the data can teach a model (see 'rffpsr check')",
     )
     parser.add_argument(
         "--scheduler",
@@ -149,7 +149,7 @@ def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, di
 def _before_learning(plan: TrainingPlan, bar: ProgressBar, clustered: bool) -> None:
     """Say what the recordings lack, and how much memory learning is going to take."""
     for sentence in plan.warnings:
-        warn(f"{sentence} (docs/exploration.md; --no-check does not look)")
+        warn(f"{sentence} (docs/exploration.md; --no-check leaves this out)")
     if isinstance(plan.learner, RFFPSR):
         megabytes = plan.learner.memory(plan.parts.train) / 2**20
         who = "this process and each worker" if clustered else "this process"
@@ -160,7 +160,7 @@ def _before_learning(plan: TrainingPlan, bar: ProgressBar, clustered: bool) -> N
 
 
 class _Summary(NamedTuple):
-    """What training tells its user."""
+    """What training reports."""
 
     path: Path
     trained: Trained

@@ -17,7 +17,7 @@ from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 CHUNK = 1024
-"""Rows of observations that are looked at side by side."""
+"""Rows of observations that are processed at once."""
 
 
 class Compressed:

@@ -19,7 +19,7 @@ class EnsembleState(NamedTuple):
 
 
 class OutputLimits(NamedTuple):
-    """Where forecasts are believed, and which member speaks for those that are beyond."""
+    """The range of accepted forecasts, and the member that replaces those beyond it."""
 
     low: Array
     """(d_o,)"""

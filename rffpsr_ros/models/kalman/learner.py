@@ -53,7 +53,7 @@ class Kalman(InMemoryLearner[KalmanModel]):
     past
         Ticks of history in stage one, at most; fewer where that predicts better.
     future
-        Ticks of future that the state has to predict, and the horizon that choices look at.
+        Ticks of future that the state has to predict, and the horizon on which choices are scored.
     order
         Number of state variables; None chooses it, up to 20.
     ridge

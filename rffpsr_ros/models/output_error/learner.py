@@ -66,10 +66,10 @@ BANDWIDTH = 2.0
 """Of the features, as a multiple of the median distance between windows."""
 
 MARGIN = 0.1
-"""How far beyond the range seen in training features are trusted, as a fraction of it."""
+"""How far beyond the training range inputs of features go, as a fraction of it."""
 
 SLACK = 0.5
-"""How far beyond that range predictions may go where no bounds are seen, as a fraction of it."""
+"""How far beyond that range predictions may go where there are no bounds, as a fraction of it."""
 
 
 class OutputError(InMemoryLearner[OutputErrorModel]):

@@ -35,7 +35,7 @@ class SimulatedStretches(NamedTuple):
 
 
 class StepInputs(NamedTuple):
-    """A step of N free runs: the window's inputs, and what a gradient needs of them."""
+    """A step of N simulations: the window's inputs, and what a gradient needs of them."""
 
     inputs: Array  # [1, w, z(w)] (N, P)
     raw: Array  # what the pullback of z needs

@@ -42,7 +42,7 @@ class Events(NamedTuple):
 
 @dataclass(frozen=True)
 class MonitorThresholds:
-    """How far from what training showed a belief may be before it is rebuilt.
+    """How far from those of training a belief may be before it is rebuilt.
 
     Attributes
     ----------

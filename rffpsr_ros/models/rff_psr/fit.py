@@ -1,4 +1,4 @@
-"""The way from prepared recordings to a fitted RFF-PSR, one step a function."""
+"""From prepared recordings to a fitted RFF-PSR, one step a function."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STATE_BLOW_UP = 1e3
 
 
 class RefinedPredictor(NamedTuple):
-    """A predictor after refinement, and what to tell of how it came about."""
+    """A predictor after refinement, and notes on how it was trained."""
 
     structure: FixedStructure
     parameters: TrainableParameters

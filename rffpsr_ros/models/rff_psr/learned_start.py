@@ -31,9 +31,9 @@ def learned_starts(
 ) -> Starts | None:
     """Return starts with learned features, in which the state has no weight yet.
 
-    None where columns are so many that a step would cost too much. What counts how much in the
-    refinement that follows is told by the ARX term as it was regressed: the learned one, which has
-    the NARX term beside it, may not stand alone.
+    None where columns are so many that a step would cost too much. The weights of the loss in the
+    refinement that follows are those of the ARX term as it was regressed: the learned one, which
+    has the NARX term beside it, may not stand alone.
     """
     plain = starts.best
     columns, acted = train.observations.shape[2], train.actions.shape[2]

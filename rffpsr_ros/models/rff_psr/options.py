@@ -75,7 +75,7 @@ class RFFPSROptions:
         where that clearly betters the held-out score.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
-        features, are tried too; 0: not.
+        features, are a candidate too; 0: not.
     margin
         Features see their inputs limited to the range of the training recordings, widened by this
         fraction of it.

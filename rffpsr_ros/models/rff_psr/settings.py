@@ -39,8 +39,8 @@ class FitSettings:
     step, and hours of recordings say no more than these."""
 
     columns_per_stride: int = 10
-    """Of many columns each origin tells so much that fewer are enough: every n-th, for so many
-    times n columns."""
+    """Of many columns each origin holds so much data that fewer are enough: every n-th, for so
+    many times n columns."""
 
     gentle_rate: float = 0.3
     """Refinement from the regularised start has so many times the learning rate: where there is

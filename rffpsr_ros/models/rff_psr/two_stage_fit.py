@@ -1,4 +1,4 @@
-"""What an RFF-PSR's learning does once, whatever configurations are then tried."""
+"""What an RFF-PSR's learning does once, for all candidate configurations."""
 
 from __future__ import annotations
 

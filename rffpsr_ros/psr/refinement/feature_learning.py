@@ -58,7 +58,7 @@ class LearnedFeatures(NamedTuple):
     steps: int
 
     def notes(self) -> dict[str, float]:
-        """Return what a model file tells of it."""
+        """Return what a model file keeps of it."""
         return {
             "feature_score_before": self.initial_score,
             "feature_score_after": self.score,
@@ -269,14 +269,14 @@ def _regressed(
     regression = Regression.zeros(columns, width)
     regression.add(inputs[seen], (rollouts.target[:, 0] - newest)[seen] / changes)
     same = _newest_readout(task, learnable)
-    tried = [
+    candidates = [
         learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
     ]
-    return min(tried, key=task.score)
+    return min(candidates, key=task.score)
 
 
 def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:
-    """Return the readout (K, d_o) that says: as it was last seen."""
+    """Return the readout (K, d_o) that repeats the last observation."""
     columns = learnable.readout.shape[1]
     same = np.zeros_like(learnable.readout)
     first = 2 * len(learnable.frequencies) + (task.predictor.structure.arx_past - 1) * columns

@@ -67,7 +67,7 @@ class FeedbackModel(NamedTuple):
 
 
 class PredictedTick(NamedTuple):
-    """What one tick's predictions (B, d_o) came from."""
+    """What one tick's predictions (B, d_o) were computed from."""
 
     value: Array
     window: Array  # x (B, d_x)

@@ -15,7 +15,7 @@ _PLAIN = re.compile(r"[A-Za-z_/][\w./]*\Z", re.ASCII)
 _WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 _HEAD = """\
-# What the model sees and what the robot is told, for 'rffpsr train' and for the nodes.
+# Observations and actions, for 'rffpsr train' and for the nodes.
 # Proposed by 'rffpsr inspect' from {bags}.
 #
 # A field path names a number in a message: angular_velocity.z, position.elbow (a joint by its
@@ -50,7 +50,11 @@ def configuration_text(proposal: Proposal, contents: BagContents, bags: Sequence
     ).splitlines()
     lines += [f"    # Note: {remark}." for remark in proposal.remarks]
     lines += ["", "    # What is seen.", *_group("observation", proposal.observations, contents)]
-    lines += ["", "    # What the robot is told.", *_group("action", proposal.actions, contents)]
+    lines += [
+        "",
+        "    # What the robot is commanded to do.",
+        *_group("action", proposal.actions, contents),
+    ]
     late = _lateness(proposal, contents)
     lines += [
         "        # Without this line, learning starts at the first command"

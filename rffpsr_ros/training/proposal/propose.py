@@ -15,7 +15,7 @@ from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, T
 from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of
 
 FASTEST = 100.0
-"""Hz proposed at most: a model looks ahead a few ticks, and they should amount to something."""
+"""Hz proposed at most: a model forecasts a few ticks, and these should span some motion."""
 
 _COMMAND_NAME = re.compile(
     r"cmd|command|control(?!ler)|setpoint|set_point|desired|target|torque|throttle|steer"
