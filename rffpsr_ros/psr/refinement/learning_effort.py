@@ -32,7 +32,7 @@ class FeatureLearningOptions:
     curved: int = 1000
     """So many of them, about, give the curvature, which costs far more."""
 
-    steps: int = 50
+    steps: int = 150
     """Damped steps, at the most."""
 
     patience: int = 15
