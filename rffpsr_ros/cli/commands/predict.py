@@ -12,13 +12,9 @@ recording in PlotJuggler or Foxglove.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from rffpsr_ros.cli.console import ProgressBar, say, say_json
 from rffpsr_ros.cli.outputs import check_writable, whole_folder
@@ -27,28 +23,16 @@ from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.along_bag import RECORDED, BagForecast, replay, run_along
 from rffpsr_ros.forecasting.follower import FollowOptions, channels_of
+from rffpsr_ros.forecasting.forecast_files import ForecastLayout, write_bag, write_table
 from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC
-from rffpsr_ros.models.contract import PredictiveModel, Signature
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.storage import write_atomically
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.read_report import ReadReport
 from rffpsr_ros.recordings.bags.reader import BagSampler, bag_topics
-from rffpsr_ros.recordings.bags.writer import BagWriter
-from rffpsr_ros.recordings.forecast_messages import (
-    FORECAST_TYPES,
-    ahead_ns,
-    band_bounds,
-    band_message,
-    predicted_message,
-    prediction_message,
-    trajectory_message,
-)
-
-NODE = "/rffpsr_filter"
-"""The live filter's name, under which the topics of a bag stand too."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -97,12 +81,18 @@ def run(arguments: argparse.Namespace) -> None:
     target = _target(arguments.out)
     if model.bands is not None:
         model.bands.half_width(arguments.coverage, 1)  # refused before work starts
-    topics = {n: t for n, t in FORECAST_TYPES.items() if n != "band" or model.bands is not None}
-    layout = _Layout(model.signature, lead, arguments.coverage, topics)
+    layout = ForecastLayout(
+        model.signature, lead, arguments.coverage, bands=model.bands is not None
+    )
     with ProgressBar(quiet=arguments.quiet) as progress:
         progress("forecasting", 0.0)
-        write = _write_table if target.suffix == ".csv" else _write_bag
-        count = write(target, _forecasts(model, arguments), layout)
+        forecasts = _forecasts(model, arguments)
+        if target.suffix == ".csv":
+            with write_atomically(target) as file:
+                count = write_table(file, forecasts, layout)
+        else:
+            with whole_folder(target) as folder:
+                count = write_bag(folder, forecasts, layout)
     if arguments.json:
         say_json({"out": str(target), "forecasts": count, "horizon": arguments.horizon})
     else:
@@ -140,15 +130,6 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
         raise InputError(f"no segment of bag {path} has {needed} ticks, so nothing was forecast")
 
 
-class _Layout(NamedTuple):
-    """What the columns and topics are."""
-
-    signature: Signature
-    lead: int
-    coverage: float
-    topics: Mapping[str, str]
-
-
 def _target(text: str) -> Path:
     path = Path(text)
     if path.suffix == ".csv":
@@ -167,60 +148,3 @@ def _only_bag(text: str) -> Path:
     if len(bags) > 1:
         raise InputError(f"{text} means {len(bags)} bags; predict takes one at a time")
     return bags[0]
-
-
-def _write_table(target: Path, made: Iterable[BagForecast], layout: _Layout) -> int:
-    names = layout.signature.observation_names
-    count = 0
-    with write_atomically(target) as binary:
-        text = io.TextIOWrapper(binary, encoding="utf-8", newline="")
-        rows = csv.writer(text)
-        for forecast in made:
-            if count == 0:
-                ahead = range(1, len(forecast.values) + 1)
-                later = [f"{name}+{h}" for name in names for h in ahead]
-                bands = [] if forecast.half_width is None else [f"{one} band" for one in later]
-                rows.writerow(["time", "segment", *names, *later, *bands])
-            count += 1
-            numbers = np.concatenate([forecast.seen, forecast.values.T.ravel()])
-            if forecast.half_width is not None:
-                numbers = np.append(numbers, forecast.half_width.T)
-            cells = ["" if np.isnan(number) else repr(float(number)) for number in numbers]
-            rows.writerow([_seconds(forecast.made_ns), forecast.segment, *cells])
-        text.flush()
-        text.detach()
-    return count
-
-
-def _write_bag(target: Path, made: Iterable[BagForecast], layout: _Layout) -> int:
-    names, period = layout.signature.observation_names, layout.signature.period
-    topics = {name: f"{NODE}/{name}" for name in layout.topics}
-    lead_ns = ahead_ns(layout.lead, period)
-    count = 0
-    with whole_folder(target) as folder, BagWriter(folder) as bag:
-        make = bag.message
-        for name, type_name in layout.topics.items():
-            bag.add_topic(topics[name], type_name)
-        for forecast in made:
-            count += 1
-            made_ns, values, assumes = forecast.made_ns, forecast.values, forecast.assumes
-            target_ns, ahead = made_ns + lead_ns, values[min(layout.lead, len(values)) - 1]
-            messages = {
-                "prediction": prediction_message(make, values, assumes),
-                "trajectory": trajectory_message(make, values, names, made_ns, period, assumes),
-                "predicted": predicted_message(make, ahead, names, target_ns, assumes),
-            }
-            if forecast.half_width is not None:
-                bounds = band_bounds(values, forecast.half_width)
-                messages["band"] = band_message(make, bounds, layout.coverage)
-            for name, message in messages.items():
-                # Players and plots that know nothing of headers put it where it belongs, too.
-                logged_ns = target_ns if name == "predicted" else made_ns
-                bag.write(topics[name], logged_ns, message)
-    return count
-
-
-def _seconds(nanoseconds: int) -> str:
-    """Return seconds exactly: a float would lose the last digits of a clock's time."""
-    whole, rest = divmod(nanoseconds, 1_000_000_000)
-    return f"{whole}.{rest:09d}"
