@@ -122,8 +122,12 @@ def hand_out(subscription: Any, taken: Sequence[Any]) -> None:
 
 
 def parameter_overrides(node: Any) -> dict[str, Any]:
-    """Return the values that a node was started with, by name, declared or not."""
-    return {name: one.value for name, one in node._parameter_overrides.items()}
+    """Return the values that a node was started with, by name, declared or not.
+
+    None where rclpy does not tell them: then a channel configuration must stand in a file.
+    """
+    given = getattr(node, "_parameter_overrides", {})
+    return {name: one.value for name, one in given.items()}
 
 
 def leave_executor(node: Any) -> None:

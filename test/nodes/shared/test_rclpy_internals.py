@@ -102,6 +102,7 @@ def test_what_a_node_was_started_with_is_known_declared_or_not(ros: Any) -> None
     parameters: list[Any] = [Parameter(name, value=value) for name, value in given.items()]
     node = Node("given", context=ros.peer.context, parameter_overrides=parameters)
     assert rclpy_internals.parameter_overrides(node) == given
+    assert all(hasattr(node, name.rpartition(".")[2]) for name in rclpy_internals.OF_EVERY_NODE)
     node.destroy_node()
 
 
