@@ -113,7 +113,7 @@ def train(
         Shares of training, validation and test part instead of validation bags; the test part is
         left out. Default: the configuration's ``dataset.split``, if it has one.
     reading
-        What bags do not say themselves.
+        What bags do not say themselves, see `ReadingOptions`.
     bands
         One of `BANDS`.
     check

@@ -13,6 +13,7 @@ from rffpsr_ros.cli.main import main
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.signals import load_channels
 from rffpsr_ros.training.data_check import DataWarning
+from rffpsr_ros.training.recordings import ReadingOptions
 from rffpsr_ros.training.train import TrainingPlan
 
 QUICK = {"iterations": 20, "features": 30, "folds": 1}
@@ -162,6 +163,7 @@ def test_the_model_is_served_as_it_is(robot: Path, configuration: Path, here: Pa
         ({"configuration": "nowhere.yaml"}, "nowhere.yaml cannot be read"),
         ({"configuration": {"rate": 10.0}}, "'observation' is missing in the channel conf"),
         ({"bags": []}, "no bag was given"),
+        ({"reading": ReadingOptions("jzzy")}, "'jzzy' is unknown; did you mean 'jazzy'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(
