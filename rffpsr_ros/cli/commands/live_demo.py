@@ -157,7 +157,7 @@ class _Demonstration:
                     raise InputError(message)
                 return message.startswith("model written")
 
-            self._observer.until(done, "the model")
+            self._observer.until(done, "the model", silently=True)  # its stages are shown
         return self._folder / "synthetic.psr"
 
     def _predict(self, model: Path) -> tuple[Trajectory, RecordedForecasts]:

@@ -98,8 +98,8 @@ class Observer:
             raise InputError(f"{service} refuses: {answer.message}")
         return str(answer.message)
 
-    def until(self, condition: Callable[[], Any], what: str) -> None:
-        """Watch until a condition holds, and tell now and then what is waited for.
+    def until(self, condition: Callable[[], Any], what: str, silently: bool = False) -> None:
+        """Watch until a condition holds; tell now and then what is waited for, unless silently.
 
         A slow or busy machine takes as long as it takes: what ends the waiting is a node that ends.
 
@@ -115,7 +115,7 @@ class Observer:
             now = time.monotonic()
             if now - began > PATIENCE:
                 raise InputError(f"waited {PATIENCE / 60:.0f} minutes in vain for {what}")
-            if now > next_word:
+            if now > next_word and not silently:
                 self._say(f"Waiting for {what} ({now - began:.0f} s so far).")
                 next_word = now + WORD_SECONDS
             self._executor.spin_once(timeout_sec=0.1)
