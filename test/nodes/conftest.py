@@ -163,6 +163,17 @@ class Peer:
             assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
         self.wait(0.3)
 
+    def taken_by(self, node: str) -> None:
+        """Wait until a lifecycle node has taken everything that was sent to it before.
+
+        It takes messages before calls. Once in a while the first call arrives just after it has
+        looked for messages, and is answered before one that was sent earlier; not so the second.
+        """
+        from lifecycle_msgs.srv import GetState
+
+        for _ in range(2):
+            self.call(f"{node}/get_state", GetState)
+
     def set_parameter(self, node: str, name: str, value: Any) -> bool:
         """Set a parameter of a node; return whether it was accepted."""
         from rcl_interfaces.srv import SetParameters

@@ -207,14 +207,12 @@ def test_after_every_fault_of_the_inputs_it_predicts_again(ros: Any, synthetic_m
 
 def test_joints_are_found_by_name_in_every_message(ros: Any, synthetic_model: Path) -> None:
     """The same run, with the joints in another order every time, gives the same forecasts."""
-    from lifecycle_msgs.srv import GetState
-
     runs = []
     for shuffled in (False, True):
         watched = Watched(ros, synthetic_model, start="episode")
         watched.begin()
-        # An answer tells that everything sent before was taken: in order, however busy the machine.
-        watched.robot.between = partial(watched.peer.call, "/rffpsr_filter/get_state", GetState)
+        # In order, however busy the machine.
+        watched.robot.between = partial(watched.peer.taken_by, "/rffpsr_filter")
         for tick in range(20):
             order = -1 if shuffled and tick % 2 else 1
             watched.robot.tick(name=["other", "o"][::order], position=[7.0, 0.1 * tick][::order])

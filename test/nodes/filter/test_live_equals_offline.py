@@ -137,14 +137,12 @@ class Player:
     """Publishes the raw messages of a bag to a filter node, and keeps what it answers."""
 
     def __init__(self, ros: Any, types: dict[str, str], **parameters: Any) -> None:
-        from lifecycle_msgs.srv import GetState
         from trajectory_msgs.msg import JointTrajectory
 
         from rffpsr_ros.nodes.shared.message_classes import message_class
 
         self.ros = ros
         self.node = ros.start("filter_node", horizon=HORIZON, compiled=True, **parameters)
-        self._get_state = GetState
         self._answers = ros.peer.collect("/rffpsr_filter/trajectory", JointTrajectory)
         self._publishers = {
             topic: ros.peer.publisher(topic, message_class(name)) for topic, name in types.items()
@@ -168,8 +166,8 @@ class Player:
                 self.step()
 
     def step(self) -> None:
-        """Wait until the node has answered, which it does after all that was sent before."""
-        self.ros.peer.call("/rffpsr_filter/get_state", self._get_state)
+        """Wait until the node has taken all that was sent before."""
+        self.ros.peer.taken_by("/rffpsr_filter")
 
     def forecasts(self) -> Forecasts:
         """Return what was published."""

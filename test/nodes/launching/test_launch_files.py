@@ -137,6 +137,13 @@ def test_learner_records_what_a_simulation_shows(launch: Callable[..., Launched]
     launch("simulation.launch.py", "system:=swimmer", "speed:=3.0").wait_for("exciting")
     learner = launch("learner.launch.py", "params_file:=swimmer", "use_sim_time:=true")
     learner.wait_for("listening to joint_states, goal, joint_commands")
+
+    def listens() -> bool:
+        infos = map(ros.peer.node.get_subscriptions_info_by_topic, ("/joint_states", "/goal"))
+        return all(any(one.node_name == "rffpsr_learner" for one in found) for found in infos)
+
+    # What is to be recorded takes a second or two; a learner that finds it late would miss it.
+    ros.peer.until(listens, "the learner to have found its topics")
     started = ros.peer.call("/rffpsr_learner/start_episode")
     assert started.success, started.message
     learner.wait_for("recording")
