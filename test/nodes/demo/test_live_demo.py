@@ -21,7 +21,7 @@ def demonstrate(folder: Path) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", SHORTENED, str(folder)],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=900,  # against a hang; how long it takes is no matter
         check=False,
     )
 
