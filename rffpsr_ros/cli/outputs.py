@@ -56,3 +56,18 @@ def _check_folder(target: Path) -> None:
         raise InputError(f"cannot write '{target}': there is no folder '{folder}'")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"cannot write '{target}': the folder '{folder}' is read-only")
+
+
+def made_folder(folder: Path) -> Path:
+    """Return a folder that is there now, with those above it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
+    return folder

@@ -13,8 +13,8 @@ import numpy as np
 
 from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
+from rffpsr_ros.cli.outputs import made_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
-from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
 from rffpsr_ros.evaluation.report import text_table
@@ -50,10 +50,7 @@ def _run(words: Sequence[str]) -> None:
 
 def run(folder: Path, seed: int = 0, learner: RFFPSR | None = None) -> None:
     """Simulate, learn (by default with the recommended recipe), print errors and draw them."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
+    made_folder(folder)
     say(f"Simulating the paper's synthetic system under random commands: {_described()}.")
     parts = simulate(seed)
     with ProgressBar() as progress:

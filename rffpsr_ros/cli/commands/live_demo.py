@@ -15,6 +15,7 @@ from typing import Any
 
 from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
+from rffpsr_ros.cli.outputs import made_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
@@ -55,21 +56,13 @@ def _run(words: Sequence[str]) -> int:
     )
     parsed = parser.parse(words)
     began = time.monotonic()
-    folder = _made(Path(parsed.out).resolve())
+    folder = made_folder(Path(parsed.out).resolve())
     enter_a_ros_of_its_own(folder)
     configuration = package_folder("config") / "synthetic.yaml"
-    with NodeProcesses(_made(folder / "log"), {}) as nodes:
+    with NodeProcesses(made_folder(folder / "log"), {}) as nodes:
         better = _Demonstration(folder, configuration, nodes).run(parsed.seed)
     say(f"Plots, model and episodes are in {folder}. This took {time.monotonic() - began:.0f} s.")
     return 0 if better else NOT_BETTER
-
-
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
-    return folder
 
 
 class _Demonstration:
