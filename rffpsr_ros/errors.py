@@ -46,3 +46,9 @@ def check_known(
         if name not in known:
             nearest = did_you_mean(name, known, group)
             raise InputError(f"{what} '{group}{name}' is unknown{nearest}")
+
+
+def shown(text: object, most: int = 60) -> str:
+    """Return foreign text as a sentence can quote it: on one line, printable, not too long."""
+    quoted = repr(str(text)[: most + 1])
+    return quoted if len(str(text)) <= most else f"{quoted[: most - 2]}...'"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, did_you_mean, shown
 from rffpsr_ros.numerics.arrays import Array
 
 TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -71,7 +71,7 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
         times.append(_time(row[clock], unit, f"row {number} of {path}"))
         if len(times) > 1 and times[-1] <= times[-2]:
             raise InputError(
-                f"the time {row[clock].strip()} in row {number} of {path} is not after the one"
+                f"the time {row[clock].strip():.40} in row {number} of {path} is not after the one"
                 " before; times must increase"
             )
         cells = [cell for i, cell in enumerate(row) if i != clock]
@@ -91,11 +91,13 @@ def _check_heading(heading: list[str], path: str) -> None:
     for i, name in enumerate(heading):
         if not name or _is_number(name):
             raise InputError(
-                f"'{name}' in the first row of {path} names no column; the first row must name"
+                f"{shown(name)} in the first row of {path} names no column; the first row must name"
                 " every column"
             )
         if name in heading[:i]:
-            raise InputError(f"two columns of {path} are called '{name}'; each needs its own name")
+            raise InputError(
+                f"two columns of {path} are called {shown(name)}; each needs its own name"
+            )
 
 
 def _time_column(heading: list[str], time: str | None, path: str) -> int:
@@ -108,7 +110,7 @@ def _time_column(heading: list[str], time: str | None, path: str) -> int:
             return i
     raise InputError(
         f"table {path} has no column called {', '.join(_TIME_NAMES[:4])}; say which one holds the"
-        f" time, as in --time '{heading[0]}'"
+        f" time, as in --time {shown(heading[0])}"
     )
 
 
@@ -120,8 +122,8 @@ def _time(text: str, unit: str, where: str) -> int:
         nanoseconds = Decimal("nan")
     if not (nanoseconds.is_finite() and 0 <= nanoseconds < _LATEST_NS):
         raise InputError(
-            f"'{text.strip()}' in {where} is no time; it must be a number of {unit}, 0 or more, and"
-            " before the year 2038"
+            f"{shown(text.strip())} in {where} is no time; it must be a number of {unit}, 0 or more,"
+            " and before the year 2038"
         )
     return int(nanoseconds.to_integral_value())
 
@@ -133,7 +135,7 @@ def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"'{text}' in {where} is no number") from None
+        raise InputError(f"{shown(text)} in {where} is no number") from None
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,8 @@
+"""All groups of inputs, by name: each is one module that says which cases it has."""
+
+from __future__ import annotations
+
+from benchmarks.audit import csv_files
+from benchmarks.audit.runner import Group
+
+GROUPS: dict[str, Group] = {group.name: group for group in (csv_files.GROUP,)}
