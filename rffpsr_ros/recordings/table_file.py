@@ -122,8 +122,8 @@ def _time(text: str, unit: str, where: str) -> int:
         nanoseconds = Decimal("nan")
     if not (nanoseconds.is_finite() and 0 <= nanoseconds < _LATEST_NS):
         raise InputError(
-            f"{shown(text.strip())} in {where} is no time; it must be a number of {unit}, 0 or more,"
-            " and before the year 2038"
+            f"{shown(text.strip())} in {where} is no time; it must be a number of {unit}, 0 or"
+            " more, and before the year 2038"
         )
     return int(nanoseconds.to_integral_value())
 
