@@ -40,7 +40,7 @@ setup(
         "scipy>=1.10",
         "threadpoolctl>=3.1",
         "PyYAML>=6.0",
-        "rosbags>=0.10.9",
+        "rosbags>=0.11.7",
         "tqdm>=4.64",
     ],
     extras_require={

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks.audit import csv_files
+from benchmarks.audit import csv_files, image_messages
 from benchmarks.audit.runner import Group
 
-GROUPS: dict[str, Group] = {group.name: group for group in (csv_files.GROUP,)}
+GROUPS: dict[str, Group] = {
+    group.name: group
+    for group in (
+        csv_files.GROUP,
+        image_messages.GROUP,
+    )
+}

@@ -10,8 +10,9 @@ import yaml
 
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.signals.channel_file import load_yaml, read_parameters
+from rffpsr_ros.signals.channel_file import read_parameters
 from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.yaml_text import load_yaml
 from rffpsr_ros.training.recordings import ReadingOptions
 
 _SOURCE_OF_SETTINGS = "--set"
@@ -78,6 +79,8 @@ def parse_setting(text: str | list[str]) -> tuple[str, Any]:
             f"the value of {_SOURCE_OF_SETTINGS} {text} is no YAML; quote it, as in"
             f" --set '{key}=\"text\"'"
         ) from None
+    except InputError as problem:
+        raise InputError(f"the value of {_SOURCE_OF_SETTINGS} {key} {problem}") from None
 
 
 def _assign(content: dict[str, Any], steps: Sequence[str], value: Any, key: str) -> None:

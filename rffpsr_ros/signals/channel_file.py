@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals.channels import TOP_KEYS, ChannelConfiguration
+from rffpsr_ros.signals.yaml_text import LONGEST, load_yaml
 
 _PARAMETERS = "ros__parameters"
 _DEEPEST = 16
@@ -43,17 +43,20 @@ def read_parameters(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the file cannot be read or is no YAML mapping.
+        If the file cannot be read, is no YAML mapping, or is beyond a limit.
     """
     path = Path(path)
     try:
-        content = load_yaml(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = load_yaml(file.read(4 * LONGEST + 4).decode())
     except OSError as problem:
         raise InputError(
             f"the configuration file {path} cannot be read: {problem.strerror or problem}"
         ) from None
     except yaml.YAMLError as problem:
         raise InputError(f"{path.name} is no YAML{_where(problem)}") from None
+    except InputError as problem:
+        raise InputError(f"the configuration file {path} {problem}") from None
     except UnicodeDecodeError as problem:
         raise InputError(f"{path.name} is no YAML: {problem}") from None
     if not isinstance(content, Mapping):
@@ -80,33 +83,6 @@ def channels_from_overrides(overrides: Mapping[str, Any], source: str) -> Channe
 
 def _channel_keys(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if _concerns_channels(key)}
-
-
-class _Loader(yaml.SafeLoader):
-    """Takes 1e-3 for a number, as ROS does and YAML 1.2 says; PyYAML asks for 1.0e-3."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+\Z"),
-    list("-+.0123456789"),
-)
-
-
-def load_yaml(text: str) -> Any:
-    """Return what a YAML text holds, in plain types.
-
-    Raises
-    ------
-    yaml.YAMLError
-        If it is malformed.
-    """
-    try:
-        return yaml.load(text, Loader=_Loader)
-    except yaml.YAMLError:
-        raise
-    except Exception as problem:  # What its converters stumble over gets through.
-        raise yaml.MarkedYAMLError(problem=f"malformed value ({problem})") from None
 
 
 def _where(problem: yaml.YAMLError) -> str:

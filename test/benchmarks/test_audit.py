@@ -6,7 +6,10 @@ from benchmarks.audit import self_check
 from benchmarks.audit.groups import GROUPS
 from benchmarks.audit.runner import outcomes
 
-CASES = {"csv": 400}
+CASES = {
+    "csv": 400,
+    "images": 400,
+}
 """How many cases of each group are tried here."""
 
 

@@ -96,7 +96,7 @@ def test_a_misspelt_key_among_the_parameters_of_a_node(tmp_path: Path) -> None:
         ("rate: !!bool x", "channels.yaml is no YAML: malformed value"),
         ("a: &a {b: *a}", "the configuration is nested more than 16 deep"),
         (".".join(["a"] * 99) + ": 1", "the configuration is nested more than 16 deep"),
-        pytest.param("[" * 2000, "channels.yaml is no YAML", id="deep"),
+        pytest.param("[" * 2000, "channels.yaml is nested more than 32 deep", id="deep"),
         (PLAIN.replace('"data[0]", ', "data[0], "), "no YAML"),
     ],
 )

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator
+from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Literal
 from zlib import crc32
 
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
-from rffpsr_ros.recordings.bags.decompression import decompress
+from rffpsr_ros.recordings.bags.decompression import MOST_AT_ONCE, decompress
+from rffpsr_ros.recordings.bags.library_limits import MOST_RECORDS, count_records
 from rffpsr_ros.recordings.bags.source import NO_DEFINITION, BagTopic, RawMessage
 
 MAGIC = b"\x89MCAP0\r\n"
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END, _FOOTER = 0x03, 0x04, 0x05, 0x06, 0x0F, 0x02
+_READ_HERE = (_SCHEMA, _CHANNEL, _MESSAGE)
 _RECORD = struct.Struct("<BQ")
 _MESSAGE_HEAD = struct.Struct("<HIQQ")
 _CHUNK_HEAD = struct.Struct("<QQQI")
@@ -75,15 +78,20 @@ class McapScan:
                 whole = length <= size - file.tell()
                 if opcode == _CHUNK:
                     yield from self._chunk(file, min(length, size - file.tell()), whole)
-                elif whole:
+                elif whole and opcode in _READ_HERE and length <= MOST_AT_ONCE:
                     yield from self._record(opcode, file.read(length))
+                elif whole:
+                    file.seek(length, SEEK_CUR)
                 if not whole:
                     self._cut = True
                     return
 
     def _chunk(self, file: BinaryIO, length: int, whole: bool) -> Iterator[RawMessage]:
-        content = file.read(length)
-        records = _chunk_records(content, whole)
+        if length > MOST_AT_ONCE:
+            file.seek(length, SEEK_CUR)
+            records = None
+        else:
+            records = _chunk_records(file.read(length), whole)
         if records is None:
             self._damaged_chunks += whole
             return
@@ -146,6 +154,8 @@ def _chunk_records(content: bytes, whole: bool) -> bytes | None:
         if compression:
             data = decompress(data, compression)
     except Exception:  # The decompressors have no common error.
+        return None
+    if count_records(data) > MOST_RECORDS:
         return None
     if whole and (len(data) != size or (checksum and crc32(data) != checksum)):
         return None

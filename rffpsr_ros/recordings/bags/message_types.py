@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,18 +10,20 @@ from typing import Any, Literal
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat, Nodetype
 from rosbags.typesys import (
     Stores,
-    TypesysError,
     get_types_from_idl,
     get_types_from_msg,
     get_typestore,
 )
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, did_you_mean, shown
+from rffpsr_ros.recordings.bags.definition_limits import check_text, check_types
 from rffpsr_ros.recordings.bags.message_layout import QuickDecode
 from rffpsr_ros.recordings.bags.source import BagTopic
 from rffpsr_ros.signals.stamps import Stamp, receive_time, stamp_of, stamp_of_cdr, stamp_of_ros1
 from rffpsr_ros.signals.tracks import Decode
+
+_NAME = re.compile(r"[\w/~.{}-]{1,255}\Z", re.ASCII)
 
 ROS_DISTROS = {store.value.split("_", 1)[1]: store for store in Stores if "_" in store.value}
 """The distributions whose message definitions are known, by name."""
@@ -66,19 +69,27 @@ class MessageTypes:
             topic for topic in topics if topic.definition.format is not MessageDefinitionFormat.NONE
         ]
         known: dict[str, Any] = {}
-        try:
-            for topic in defined:
+        for topic in defined:
+            check_text(topic.definition, topic.type, bag)
+            try:
                 known.update(_parse(topic.definition, topic.type))
-        except (TypesysError, ValueError, KeyError, AssertionError) as problem:
-            raise InputError(
-                f"the definition of {topic.type} in {bag} cannot be understood: {problem}"
-            ) from None
+            except Exception as problem:  # Malformed ones fail in many ways.
+                raise InputError(
+                    f"the definition of {shown(topic.type)} in {bag} cannot be understood:"
+                    f" {_first_words(problem)}"
+                ) from None
         if len(defined) < len(topics):
             known = {**self._fallback(ros_distro), **known}
         for topic in topics:
             if topic.type not in known:
                 raise InputError(self._unknown(topic, bag))
-        store = _store(known)
+            check_types(known, topic.type, bag)
+        try:
+            store = _store(known)
+        except Exception as problem:  # Names that are none in Python, or that clash.
+            raise InputError(
+                f"the message definitions in {bag} cannot be used: {_first_words(problem)}"
+            ) from None
         for topic in topics:
             try:
                 store.get_msgdef(topic.type)
@@ -86,6 +97,11 @@ class MessageTypes:
                 raise InputError(
                     f"{topic.type} in {bag} refers to a type that is not defined, {missing}; give"
                     " the folder with its .msg file by --msg-path"
+                ) from None
+            except Exception as problem:  # Malformed definitions fail in many ways.
+                raise InputError(
+                    f"the definition of {shown(topic.type)} in {bag} cannot be used:"
+                    f" {_first_words(problem)}"
                 ) from None
         return store
 
@@ -100,8 +116,8 @@ class MessageTypes:
         return {**base, **self._custom}
 
     def _unknown(self, topic: BagTopic, bag: str) -> str:
-        where = f"{bag} does not define {topic.type} (topic {topic.name})"
-        package = topic.type.split("/")[0]
+        where = f"{bag} does not define {_plain(topic.type)} (topic {_plain(topic.name)})"
+        package = _plain(topic.type.split("/")[0])
         if self._distro is None and f"{topic.type}" in get_typestore(Stores.LATEST).fielddefs:
             return f"{where}; say which distribution recorded it, as in --ros-distro humble"
         return f"{where}; give the folder with {package}/msg/*.msg by --msg-path"
@@ -159,6 +175,17 @@ def decoded_stamp(message: Any, receive_ns: int) -> int:
     return receive_ns if message is None else stamp_of(message, receive_ns)
 
 
+def _plain(name: str) -> str:
+    """Return a name as it is if it is one, else quoted."""
+    return name if _NAME.match(name) else shown(name)
+
+
+def _first_words(problem: Exception) -> str:
+    """Return what a library says on one line; some quote the whole text."""
+    text = " ".join(str(problem).split()) or type(problem).__name__
+    return text if len(text) <= 200 and text.isprintable() else shown(text, 200)
+
+
 def _parse(definition: MessageDefinition, type_name: str) -> dict[str, Any]:
     if definition.format is MessageDefinitionFormat.MSG:
         return dict(get_types_from_msg(definition.data, type_name))
@@ -186,11 +213,16 @@ def _definitions_below(path: Path) -> dict[str, Any]:
         package = file.parent.parent if file.parent.name == "msg" else file.parent
         try:
             text = file.read_text(encoding="utf-8")
+            kind = "IDL" if file.suffix == ".idl" else "MSG"
+            check_text(MessageDefinition(MessageDefinitionFormat[kind], text), file.stem, str(file))
             if file.suffix == ".idl":
                 types.update(get_types_from_idl(text))
             else:
                 types.update(get_types_from_msg(text, f"{package.name}/msg/{file.stem}"))
-        except (OSError, TypesysError, ValueError, KeyError, AssertionError) as problem:
-            what = " ".join(str(problem).split())
-            raise InputError(f"message definition {file} cannot be read: {what}") from None
+        except InputError:
+            raise
+        except Exception as problem:  # Malformed ones fail in many ways.
+            raise InputError(
+                f"message definition {file} cannot be read: {_first_words(problem)}"
+            ) from None
     return types

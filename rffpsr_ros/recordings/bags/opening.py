@@ -13,12 +13,25 @@ from rosbags.interfaces import Connection
 from rosbags.rosbag1 import Reader as Reader1
 from rosbags.rosbag2 import Reader as Reader2
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.recordings.bags import mcap_scan, sqlite3_scan
-from rffpsr_ros.recordings.bags.decompression import ZSTD_MAGIC, decompress, decompress_file
+from rffpsr_ros.recordings.bags.decompression import (
+    MOST_AT_ONCE,
+    ZSTD_MAGIC,
+    TooLarge,
+    decompress,
+    decompress_file,
+)
+from rffpsr_ros.recordings.bags.library_limits import most_at_once, set_limits
 from rffpsr_ros.recordings.bags.source import BagSource, BagTopic, ChainedSource, RawMessage
+from rffpsr_ros.signals.yaml_text import LONGEST, check_yaml
+
+set_limits()
 
 STORAGE_SUFFIXES = (".mcap", ".db3", ".mcap.zstd", ".db3.zstd")
+
+_LONGEST_REASON = 200
+"""Characters of what a library says; some quote the whole file."""
 
 ROS1_MAGIC = b"#ROSBAG V2.0\n"
 
@@ -52,6 +65,8 @@ class RosbagsSource:
         self._reader = Reader1(path) if encoding == "ros1" else Reader2(path)
         try:
             self._reader.open()
+            if most_at_once(self._reader) > 2 * MOST_AT_ONCE:
+                raise TooLarge("chunks of the same time take too much memory")
         except Exception:
             with suppress(Exception):
                 self._reader.close()
@@ -76,7 +91,10 @@ class RosbagsSource:
             return
         time = 0
         try:
-            for connection, time, data in self._reader.messages(connections=chosen):
+            for connection, receive_ns, data in self._reader.messages(connections=chosen):
+                if not isinstance(data, (bytes, bytearray, memoryview)):
+                    raise TypeError(f"a message is no bytes but of type {type(data).__name__}")
+                time = int(receive_ns)
                 yield RawMessage(connection.topic, time, bytes(data))
             return
         except GeneratorExit:
@@ -136,6 +154,7 @@ def _open_folder(path: Path) -> BagSource:
     problem = "metadata.yaml is missing"
     if (path / "metadata.yaml").exists():
         try:
+            _check_metadata(path / "metadata.yaml")
             return RosbagsSource(path, "cdr")
         except PermissionError:
             raise
@@ -154,6 +173,18 @@ def _open_folder(path: Path) -> BagSource:
     if not parts:
         raise InputError("; ".join(losses))
     return ChainedSource(parts, losses=losses)
+
+
+def _check_metadata(file: Path) -> None:
+    """Refuse metadata that would take long or much to read.
+
+    Raises
+    ------
+    Exception
+        That says what.
+    """
+    with file.open("rb") as content:
+        check_yaml(content.read(4 * LONGEST).decode())
 
 
 def _storage_files(path: Path) -> list[Path]:
@@ -255,4 +286,6 @@ def _distro(reader: Reader1 | Reader2) -> str | None:
 
 def _sentence(problem: Exception) -> str:
     text = " ".join(str(problem).split()).rstrip(".")
+    if len(text) > _LONGEST_REASON or not text.isprintable():
+        return shown(text, _LONGEST_REASON)
     return text or type(problem).__name__

@@ -213,6 +213,10 @@ def _whole_image(function: Function, message: Any) -> BoundField | None:
         function.entry.evaluation(function.numbers, None)(message)
     except IndexError:  # Damaged: the next one shows whether its encoding is known.
         return None
+    except (AttributeError, TypeError) as problem:
+        raise InputError(
+            f"field path '{unparse(function)}': {type_name(message)} is no image ({problem})"
+        ) from None
     return BoundField(function, None, lambda image: image)
 
 

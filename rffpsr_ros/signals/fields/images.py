@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import io
+import warnings
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 
 Vector = NDArray[np.float64]
 
 _LUMA = np.array([0.299, 0.587, 0.114])
 """Weights of red, green and blue in the grey level (ITU-R BT.601)."""
+
+MOST_PIXELS = 2**25
+"""Of an image as it arrives; a larger one is refused before it is decoded."""
+LONGEST_SIDE = 2**14
+"""Pixels."""
+MOST_SCANS = 100
+"""Of a progressive JPEG image; cameras write about ten. Each passes over all pixels."""
+
+_ROWS_AT_ONCE = 64
+"""Made grey at a time: as floats with three colours, a whole image takes 24 times its bytes."""
+
+_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+_STARTS = (_PNG, _JPEG)
+_JPEG_SCAN = b"\xff\xda"
 
 # Per encoding: item type, channels, where red, green and blue stand (None: grey), white's value.
 # White is 1 where the values are measures (metres, millimetres) and not grey levels.
@@ -48,9 +64,10 @@ def grey_image(message: Any, width: int, height: int) -> Vector:
     Raises
     ------
     InputError
-        If the message is no image, or its encoding is not known.
+        If the message is no image, its encoding is not known, it has more pixels than `MOST_PIXELS`
+        or more than `LONGEST_SIDE` on a side, or is compressed as neither PNG nor JPEG.
     IndexError
-        If the image is damaged: its data are shorter than its size says.
+        If the image is damaged: its data are shorter than its size says, or cannot be decoded.
     """
     if hasattr(message, "encoding") and hasattr(message, "step"):
         grey = _raw_image(message)
@@ -93,22 +110,50 @@ def _raw_image(message: Any) -> Vector:
         item, channels, order, white = _ENCODINGS[message.encoding]
     except KeyError:
         raise InputError(
-            f"image encoding '{message.encoding}' is not supported; supported are"
+            f"image encoding {shown(message.encoding)} is not supported; supported are"
             f" {', '.join(_ENCODINGS)}"
         ) from None
     dtype = np.dtype(item).newbyteorder(">" if message.is_bigendian else "<")
     rows, columns, step = int(message.height), int(message.width), int(message.step)
+    _check_size(columns, rows)
     data = np.frombuffer(bytes(message.data), dtype=np.uint8)
     used = columns * channels * dtype.itemsize
     if rows < 1 or columns < 1 or step < used or len(data) < step * rows:
         raise IndexError("the image data do not fill its size")
-    lines = np.ascontiguousarray(data[: step * rows].reshape(rows, step)[:, :used])
-    pixels = lines.view(dtype).reshape(rows, columns, channels).astype(np.float64)
-    return _grey(pixels, order) / white
+    lines = data[: step * rows].reshape(rows, step)[:, :used]
+
+    def pixels(first: int, last: int) -> Any:
+        part = np.ascontiguousarray(lines[first:last])
+        return part.view(dtype).reshape(len(part), columns, channels)
+
+    return _grey(pixels, (rows, columns), order, white)
 
 
-def _grey(pixels: Vector, order: tuple[int, int, int] | None) -> Vector:
-    return pixels[..., 0] if order is None else pixels[..., list(order)] @ _LUMA
+def _check_size(width: int, height: int) -> None:
+    if width * height > MOST_PIXELS or max(width, height) > LONGEST_SIDE:
+        raise InputError(
+            f"an image of {width} x {height} pixels is too large; it may have {MOST_PIXELS} pixels,"
+            f" and {LONGEST_SIDE} on a side"
+        )
+
+
+def _grey(
+    pixels: Callable[[int, int], Any],
+    size: tuple[int, int],
+    order: tuple[int, int, int] | None,
+    white: float,
+) -> Vector:
+    """Return grey levels (rows, columns), made of some rows of pixels (rows, columns, c) at a time.
+
+    ``pixels`` is given the first and the last row (half-open) of those that it shall return.
+    """
+    grey = np.empty(size)
+    for first in range(0, size[0], _ROWS_AT_ONCE):
+        last = min(first + _ROWS_AT_ONCE, size[0])
+        part = pixels(first, last).astype(np.float64)
+        grey[first:last] = part[..., 0] if order is None else part[..., list(order)] @ _LUMA
+    grey /= white
+    return grey
 
 
 def _compressed_image(message: Any) -> Vector:
@@ -120,10 +165,32 @@ def _compressed_image(message: Any) -> Vector:
         raise InputError(
             "compressed images need Pillow; install it by pip install 'rffpsr_ros[images]'"
         ) from None
-    try:
-        with Image.open(io.BytesIO(bytes(message.data))) as picture:
-            if picture.mode.startswith(("I", "F")):
-                return np.asarray(picture, dtype=np.float64) / 65535.0
-            return _grey(np.asarray(picture.convert("RGB"), np.float64), (0, 1, 2)) / 255.0
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        raise IndexError("the compressed image cannot be decoded") from None
+    data = bytes(message.data)
+    if not data.startswith(_STARTS):
+        raise InputError(
+            f"a compressed image of the format {shown(message.format)} is neither PNG nor JPEG,"
+            " the formats that are read"
+        )
+    if data.startswith(_JPEG) and data.count(_JPEG_SCAN) > MOST_SCANS:
+        raise InputError(f"a JPEG image has more than {MOST_SCANS} scans, which take long to read")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Pillow has to say ends below, in one way or another
+        try:
+            with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as picture:
+                _check_size(*picture.size)
+                return _decoded(picture)
+        except InputError:
+            raise
+        except Image.DecompressionBombError:  # Pillow's own limit is above ours.
+            raise InputError(
+                f"a compressed image is too large; it may have {MOST_PIXELS} pixels"
+            ) from None
+        except Exception:  # Damaged images fail in many ways.
+            raise IndexError("the compressed image cannot be decoded") from None
+
+
+def _decoded(picture: Any) -> Vector:
+    if picture.mode.startswith(("I", "F")):
+        return np.asarray(picture, dtype=np.float64) / 65535.0
+    pixels = np.asarray(picture.convert("RGB"))
+    return _grey(lambda first, last: pixels[first:last], pixels.shape[:2], (0, 1, 2), 255.0)

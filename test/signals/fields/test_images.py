@@ -1,6 +1,10 @@
 """Images as vectors, against means computed pixel by pixel."""
 
 import io
+import os
+import struct
+import zlib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.signals.fields import images
 from rffpsr_ros.signals.fields.images import grey_image, resize_by_area
 from rffpsr_ros.signals.fields.resolver import FieldResolver
 
@@ -128,3 +133,78 @@ def test_a_damaged_compressed_image_is_missing() -> None:
     pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     message = SimpleNamespace(format="jpeg", data=b"\xff\xd8\xff\xe0 cut")
     assert FieldResolver(["image(1x1)"]).resolve(message) is None
+
+
+def test_only_png_and_jpeg_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An EPS would be handed to Ghostscript, a program that runs what the network sent."""
+    pillow = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    eps = (
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 8\n%%EndComments\n"
+        b"newpath 0 0 moveto 8 8 lineto stroke showpage\n%%EOF\n"
+    )
+    opened = tmp_path / "opened"
+    (tmp_path / "gs").write_text(f"#!/bin/sh\ntouch {opened}\n")
+    (tmp_path / "gs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    others = {"EPS": eps}
+    for name in ("BMP", "GIF", "TIFF", "PPM"):
+        buffer = io.BytesIO()
+        pillow.new("L", (8, 8)).save(buffer, format=name)
+        others[name] = buffer.getvalue()
+    for name, data in others.items():
+        with pytest.raises(InputError, match=f"format '{name}' is neither PNG nor JPEG"):
+            grey_image(SimpleNamespace(format=name, data=data), 2, 2)
+    assert not opened.exists()
+
+
+def test_a_small_file_of_many_pixels_is_refused_before_it_is_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    monkeypatch.setattr(images, "_decoded", lambda picture: pytest.fail("decoded"))
+    for sides in ((8192, 8192), (20000, 20000), (2**31 - 1, 2**31 - 1), (2**15, 1)):
+        with pytest.raises(InputError, match="is too large; it may have"):
+            grey_image(SimpleNamespace(format="png", data=png_header(*sides)), 2, 2)
+
+
+def png_header(width: int, height: int) -> bytes:
+    """Return the beginning of a PNG of black and white pixels."""
+    chunks = b""
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    for kind, data in ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(100)))):
+        checksum = struct.pack(">I", zlib.crc32(kind + data))
+        chunks += struct.pack(">I", len(data)) + kind + data + checksum
+    return b"\x89PNG\r\n\x1a\n" + chunks
+
+
+def test_a_raw_image_of_absurd_size_is_refused() -> None:
+    for height, width in ((2**32 - 1, 2**32 - 1), (8192, 8192), (1, 2**15)):
+        message = image(np.zeros((1, 1), np.uint8), "mono8")
+        message.height, message.width, message.step = height, width, width
+        with pytest.raises(InputError, match="is too large; it may have"):
+            grey_image(message, 1, 1)
+
+
+def test_a_jpeg_of_endless_scans_is_refused() -> None:
+    pillow = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    buffer = io.BytesIO()
+    pillow.new("L", (8, 8)).save(buffer, format="jpeg", progressive=True)
+    whole = buffer.getvalue()
+    assert grey_image(SimpleNamespace(format="jpeg", data=whole), 1, 1).shape == (1,)
+    scans = whole[whole.index(b"\xff\xda") : -2]
+    with pytest.raises(InputError, match="more than 100 scans"):
+        grey_image(SimpleNamespace(format="jpeg", data=whole[:-2] + 101 * scans), 1, 1)
+
+
+def test_an_encoding_cannot_forge_a_line_of_the_log() -> None:
+    message = image(np.zeros((1, 1), np.uint8), "x'\n[ERROR] all is lost" + 1000 * "!")
+    with pytest.raises(InputError) as refusal:
+        grey_image(message, 1, 1)
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 300
+
+
+def test_a_message_that_only_looks_like_an_image_gets_one_sentence() -> None:
+    message = SimpleNamespace(encoding=[1.0], step="x", data=b"", height=1, width=1)
+    with pytest.raises(InputError, match=r"'image\(1x1\)': SimpleNamespace is no image"):
+        FieldResolver(["image(1x1)"]).resolve(message)
