@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from rffpsr_ros.data.arx_term import fill_missing, fit_arx
 from rffpsr_ros.data.scaling import Run, Scaling, standardise
 from rffpsr_ros.data.summary import DataSummary
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 FILL_RIDGE = 1e-6
@@ -22,8 +23,8 @@ class Start(NamedTuple):
     Once a recording's first tick was seen, its values are taken for the whole past before it.
     """
 
-    observation: Array  # (d_o,)
-    action: Array  # (d_a,)
+    observation: Annotated[Array, holds("d_o")]
+    action: Annotated[Array, holds("d_a")]
 
 
 class PreparedRecordings(NamedTuple):

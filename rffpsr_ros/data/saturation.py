@@ -8,11 +8,12 @@ noise, or motion, lets hardly any value last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 
 LEAST_STAY = 5
 """Ticks in a row at an extreme value that are more than chance."""
@@ -27,8 +28,8 @@ CLEARLY_LONGER = 4
 class Bounds(NamedTuple):
     """The least and the largest value (d_o,) that observations can have; infinite: not known."""
 
-    low: Array
-    high: Array
+    low: Annotated[Array, holds("d_o", infinite=True)]
+    high: Annotated[Array, holds("d_o", infinite=True)]
 
     def astype(self, dtype: type[np.floating]) -> Bounds:
         """Return the same bounds in another precision."""

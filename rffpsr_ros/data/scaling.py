@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 class Scaling(NamedTuple):
     """x -> (x - mean) / deviation, per column; ``low`` and ``high`` are the range seen."""
 
-    mean: Array
-    deviation: Array
-    low: Array
-    high: Array
+    mean: Annotated[Array, holds("d")]
+    deviation: Annotated[Array, holds("d", positive=True)]
+    low: Annotated[Array, holds("d")]
+    high: Annotated[Array, holds("d")]
 
     def apply(self, values: Array) -> Array:
         """Return standardised values (..., d)."""

@@ -16,6 +16,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.future_actions import FutureActions
 from rffpsr_ros.forecasting.live_error import LiveError
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.trial import inference_model_tried
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
@@ -128,7 +129,7 @@ class Follower:
     ) -> None:
         self.options = options or FollowOptions()
         self._loaded = model
-        self.model = model.inference_model(self.options.compiled)
+        self.model = inference_model_tried(model, self.options.compiled)
         self.configuration = channels_of(model)
         self.resets: dict[str, int] = {}
         self.state: Any = None
@@ -207,13 +208,13 @@ class Follower:
 
     def change(self, options: FollowOptions) -> None:
         """Replace the options; the belief goes on, however it started."""
+        if options.compiled != self.options.compiled:
+            self.model = inference_model_tried(self._loaded, options.compiled)
         if options.future_actions != self.options.future_actions:
             self._future = FutureActions(options.future_actions, self._columns)
         before, self.options = self.options, options
         if not self._start_is_settled:
             self._from_history = options.start == "running"
-        if options.compiled != before.compiled:
-            self.model = self._loaded.inference_model(options.compiled)
         if (options.horizon, options.coverage) != (before.horizon, before.coverage):
             self.live_error = self._live_error()
 

@@ -8,12 +8,13 @@ Ticks of one recording resemble each other, so few recordings make a band that i
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 
 COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 """Coverages for which widths are kept; those between are interpolated."""
@@ -22,10 +23,10 @@ COVERAGES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 class Bands(NamedTuple):
     """Half-widths of bands around forecasts."""
 
-    coverages: Array
-    """Share of the observations that a band covers (L,), increasing."""
-    widths: Array
-    """Half-widths (L, H, d_o) in the observations' units; NaN where nothing was scored."""
+    coverages: Annotated[Array, holds("L", least=0, most=1, increasing=True)]
+    """Share of the observations that a band covers."""
+    widths: Annotated[Array, holds("L", "H", "d_o", least=0, missing=True)]
+    """Half-widths in the observations' units; NaN where nothing was scored."""
 
     @property
     def horizon(self) -> int:

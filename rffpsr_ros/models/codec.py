@@ -17,11 +17,11 @@ writing as in reading, so a file names no class that could be imported:
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import types
 from collections.abc import Callable, Mapping
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     Literal,
@@ -31,14 +31,14 @@ from typing import (
     Union,
     get_args,
     get_origin,
-    get_type_hints,
 )
 
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBERS = "biuf"
-"""Kinds of numbers that arrays hold: truth values, integers and floats; no objects, no texts."""
+from rffpsr_ros.models.contents_check import check_contents
+from rffpsr_ros.models.npy_member import KINDS
+from rffpsr_ros.models.typed_fields import fields_of, join
 
 _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -112,6 +112,7 @@ class _Writer:
 
     def header(self, hint: Any, value: Any, name: str) -> Any:
         """Return what the header says of a value."""
+        hint = _bare(hint)
         origin = get_origin(hint) or hint
         if origin in (Union, types.UnionType):
             return self._header_of_several(hint, value, name)
@@ -124,13 +125,13 @@ class _Writer:
                 _mismatch(name, value, hint)
             inner = _hints_of_entries(hint, len(value), name)
             pairs = enumerate(zip(inner, value, strict=True))
-            return [self.header(one, entry, _join(name, place)) for place, (one, entry) in pairs]
+            return [self.header(one, entry, join(name, place)) for place, (one, entry) in pairs]
         if hasattr(origin, "stored_fields"):
             if not isinstance(value, origin):
                 _mismatch(name, value, hint)
             self._check_kind(value.kind)
             return {"kind": value.kind} | self._header_of_fields(value.stored_fields(), value, name)
-        if (fields := _fields_of(origin)) is not None:
+        if (fields := fields_of(origin)) is not None:
             if type(value) is not origin:
                 _mismatch(name, value, hint)
             return self._header_of_fields(fields, value, name)
@@ -147,7 +148,7 @@ class _Writer:
         return {type(value).__name__: self.header(type(value), value, name)}
 
     def _header_of_array(self, value: Any, name: str) -> str:
-        if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in NUMBERS:
+        if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in KINDS:
             _mismatch(name, value, "an array of numbers")
         plain = np.asarray(value, order="C")
         plain = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
@@ -156,7 +157,7 @@ class _Writer:
 
     def _header_of_fields(self, fields: Mapping[str, Any], value: Any, name: str) -> dict[str, Any]:
         return {
-            field: self.header(hint, getattr(value, field), _join(name, field))
+            field: self.header(hint, getattr(value, field), join(name, field))
             for field, hint in fields.items()
         }
 
@@ -171,6 +172,7 @@ class _Reader:
 
     def rebuilt(self, hint: Any, stored: Any, name: str) -> Any:
         """Return the value that the header tells."""
+        hint = _bare(hint)
         origin = get_origin(hint) or hint
         if origin in (Union, types.UnionType):
             return self._one_of_several(hint, stored, name)
@@ -182,10 +184,10 @@ class _Reader:
             entries = _expect(stored, list, name)
             inner = _hints_of_entries(hint, len(entries), name)
             paired = enumerate(zip(inner, entries, strict=True))
-            return tuple(self.rebuilt(one, e, _join(name, place)) for place, (one, e) in paired)
+            return tuple(self.rebuilt(one, e, join(name, place)) for place, (one, e) in paired)
         if hasattr(origin, "stored_fields"):
             return self._of_kind(origin, stored, name)
-        if (fields := _fields_of(origin)) is not None:
+        if (fields := fields_of(origin)) is not None:
             return origin(**self._fields(fields, stored, name))
         return _scalar(hint, stored, name)
 
@@ -205,7 +207,7 @@ class _Reader:
         if name not in self.arrays:
             raise CodecError(f"array '{name}' is missing")
         array = self.arrays.pop(name)
-        if array.dtype.kind not in NUMBERS or stored != _description(array):
+        if array.dtype.kind not in KINDS or stored != _description(array):
             raise CodecError(f"array '{name}' is {_description(array)}, not {stored}")
         return array
 
@@ -215,34 +217,31 @@ class _Reader:
         found = self._class_of_kind(str(kind))
         if not issubclass(found, base):
             _mismatch(name, kind, base)
-        return found(**self._fields(found.stored_fields(), stored, name))
+        hints = found.stored_fields()
+        fields = self._fields(hints, stored, name)
+        check_contents(hints, fields, name)  # before anything is computed from them
+        return found(**fields)
 
     def _fields(self, fields: Mapping[str, Any], stored: Any, name: str) -> dict[str, Any]:
         if _expect(stored, dict, name).keys() != fields.keys():
             odd = min(stored.keys() ^ fields.keys())
             what = "is not part of it" if odd in stored else "is missing"
-            raise CodecError(f"'{_join(name, odd)}' {what}")
+            raise CodecError(f"'{join(name, odd)}' {what}")
         return {
-            field: self.rebuilt(hint, stored[field], _join(name, field))
+            field: self.rebuilt(hint, stored[field], join(name, field))
             for field, hint in fields.items()
         }
 
 
-def _fields_of(cls: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a NamedTuple or dataclass with their types; None for other types."""
-    if dataclasses.is_dataclass(cls):
-        hints = get_type_hints(cls)
-        return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
-    if isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        hints = get_type_hints(cls)
-        return {name: hints[name] for name in cls._fields}
-    return None
+def _bare(hint: Any) -> Any:
+    """Return a type hint without what is declared of it."""
+    return hint.__origin__ if get_origin(hint) is Annotated else hint
 
 
 def _alternatives(hint: Any) -> list[Any]:
     """Return what else but None a union allows: one type, or classes that are written by name."""
     others = [other for other in get_args(hint) if other is not type(None)]
-    if len(others) > 1 and any(_fields_of(other) is None for other in others):
+    if len(others) > 1 and any(fields_of(other) is None for other in others):
         raise TypeError(f"{hint} is no union of NamedTuples")
     return others
 
@@ -300,10 +299,6 @@ def _expect(stored: Any, expected: type[Any], name: str) -> Any:
     if not isinstance(stored, expected):
         _mismatch(name, stored, expected)
     return stored
-
-
-def _join(name: str, part: object) -> str:
-    return f"{name}.{part}" if name else str(part)
 
 
 def _mismatch(name: str, value: Any, expected: Any) -> NoReturn:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,11 +20,15 @@ from rffpsr_ros.models.codec import encode
 from rffpsr_ros.models.registry import check_savable
 from rffpsr_ros.models.storage import write_model_file
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 StateT = TypeVar("StateT", bound=tuple[Any, ...])
 ModelT = TypeVar("ModelT", bound="PredictiveModel[Any]")
+
+SHORTEST_PERIOD, LONGEST_PERIOD = 1e-6, 1e5
+"""Seconds per tick that a model may have."""
 
 _KEPT: Any = object()
 """Stands for an argument that was not given."""
@@ -41,12 +45,12 @@ class Signature:
     into these columns; None for a model learned from arrays.
     """
 
-    observation_names: tuple[str, ...]
-    action_names: tuple[str, ...]
-    period: float
+    observation_names: Annotated[tuple[str, ...], holds("d_o")]
+    action_names: Annotated[tuple[str, ...], holds("d_a")]
+    period: Annotated[float, holds(least=SHORTEST_PERIOD, most=LONGEST_PERIOD)]
     channels: Mapping[str, Any] | None = None
-    observation_units: tuple[str, ...] = ()
-    action_units: tuple[str, ...] = ()
+    observation_units: Annotated[tuple[str, ...], holds("0 | d_o")] = ()
+    action_units: Annotated[tuple[str, ...], holds("0 | d_a")] = ()
 
     @classmethod
     def of(cls, trajectory: Trajectory) -> Signature:
@@ -208,7 +212,7 @@ class PredictiveModel(ABC, Generic[StateT]):
             "signature": Signature,
             "record": TrainingRecord,
             "parts": cls.parts_class,
-            "bands": Bands | None,
+            "bands": Annotated[Bands | None, sizes(d_o="d_o")],
         }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import struct
 import tempfile
@@ -19,14 +20,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from rffpsr_ros import __version__
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
+from rffpsr_ros.models.npy_member import array_of_npy, npy_bytes
 
 FORMAT = "rffpsr_ros model"
 FORMAT_VERSION = 2
+
+LARGEST_FILE = 256 * 2**20
+"""Bytes; the models of long trainings on many columns have a tenth of it."""
 
 _HEADER = "header.json"
 _ARRAY_SUFFIX = ".npy"
@@ -96,24 +100,26 @@ def read_model_file(path: str | Path) -> ModelFile:
         raise InputError(f"'{path}' is not a model file; give a file that training wrote")
     try:
         header, arrays = _parse(content)
+        checksum = _checksum(header, arrays)
     except _DAMAGE as fault:
         raise _damaged(path) from fault
     if header.get("format") != FORMAT:
         raise InputError(f"'{path}' is not a model file; give a file that training wrote")
-    if not isinstance(header.get("format_version"), int):
+    version = header.get("format_version")
+    if not isinstance(version, int) or not 0 <= version <= 10**6:
         raise _damaged(path)
-    if header["format_version"] < FORMAT_VERSION:
+    if version < FORMAT_VERSION:
         raise InputError(
-            f"model file '{path}' has format version {header['format_version']}, which is no"
+            f"model file '{path}' has format version {version}, which is no"
             " longer read; train it again"
         )
-    if header["format_version"] > FORMAT_VERSION:
+    if version > FORMAT_VERSION:
         raise InputError(
-            f"model file '{path}' has format version {header['format_version']}, written by"
-            f" rffpsr_ros {header.get('package_version')}; this version reads up to"
+            f"model file '{path}' has format version {version}, written by"
+            f" rffpsr_ros {shown(header.get('package_version'))}; this version reads up to"
             f" {FORMAT_VERSION}, so update rffpsr_ros"
         )
-    if header.get("checksum") != _checksum(header, arrays):
+    if header.get("checksum") != checksum:
         raise _damaged(path)
     return ModelFile(header, arrays)
 
@@ -152,9 +158,7 @@ def _write_zip(
     """Write members in one order, uncompressed and without times: same model, same bytes."""
     members = {_HEADER: json.dumps(header, indent=1, sort_keys=True).encode()}
     for name, array in sorted(arrays.items()):
-        buffer = io.BytesIO()
-        npy.write_array(buffer, array, version=(1, 0), allow_pickle=False)
-        members[name + _ARRAY_SUFFIX] = buffer.getvalue()
+        members[name + _ARRAY_SUFFIX] = npy_bytes(array)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, content in members.items():
             member = zipfile.ZipInfo(name, _EPOCH)
@@ -169,18 +173,34 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         members = {member.filename: member for member in archive.infolist()}
         if any(member.compress_type != zipfile.ZIP_STORED for member in members.values()):
             raise ValueError("compressed member")
+        # Members that overlap could be many times as large as the file.
+        if sum(member.file_size for member in members.values()) > len(content):
+            raise ValueError("members larger than the file")
         if _HEADER not in members:
             return {}, {}
-        header = json.loads(archive.read(_HEADER))
-        if not isinstance(header, dict):
-            raise ValueError("the header is not a mapping")
-        arrays: dict[str, NDArray[Any]] = {}
-        for name in members:
-            if name.endswith(_ARRAY_SUFFIX):
-                array = npy.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
-                array.setflags(write=False)
-                arrays[name.removesuffix(_ARRAY_SUFFIX)] = array
+        header = _parse_header(archive.read(_HEADER))
+        arrays = {
+            name.removesuffix(_ARRAY_SUFFIX): array_of_npy(archive.read(name))
+            for name in members
+            if name.endswith(_ARRAY_SUFFIX)
+        }
     return header, arrays
+
+
+def _parse_header(text: bytes) -> dict[str, Any]:
+    """Return a header of plain JSON: no number that JSON lacks, no text that UTF-8 lacks."""
+    header = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    if not isinstance(header, dict):
+        raise ValueError("the header is not a mapping")
+    json.dumps(header, ensure_ascii=False).encode()
+    return header
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"the header has the number {text}")
+    return number
 
 
 def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -196,11 +216,18 @@ def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
 
 def _read_bytes(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as fault:
         raise InputError(f"model file '{path}' does not exist") from fault
     except OSError as fault:
         raise InputError(f"model file '{path}' cannot be read: {fault.strerror}") from fault
+    if len(content) > LARGEST_FILE:
+        raise InputError(
+            f"model file '{path}' has more than {LARGEST_FILE >> 20} MiB, which no model takes;"
+            " give a file that training wrote"
+        )
+    return content
 
 
 def _damaged(path: str | Path) -> InputError:

@@ -12,12 +12,13 @@ features; condition on the observation. Recorded and predicted observations take
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.batched_inverse import inverse_of_positive
+from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.numerics.packing import khatri_rao, pack_gradient, unpack
 
 
@@ -49,8 +50,9 @@ class Dynamics(NamedTuple):
 class Conditioning(NamedTuple):
     """How a step is kept well conditioned and bounded."""
 
-    regularisation: float  # lambda of C (C^2 + lambda)^{-1}
-    cap: float = float("inf")  # longer states are shortened to this norm
+    regularisation: Annotated[float, holds(least=0)]  # lambda of C (C^2 + lambda)^{-1}
+    cap: Annotated[float, holds(positive=True, infinite=True)] = float("inf")
+    """Longer states are shortened to this norm."""
 
 
 class StepCache(NamedTuple):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.numerics.arrays import Array, c_ordered
+from rffpsr_ros.numerics.contents import holds
 
 MEDIAN_POINTS = 1000
 """Points that the median trick uses; more change the bandwidth by less than a percent."""
@@ -73,8 +74,8 @@ class FeatureMap(NamedTuple):
     so a map cast to float32 computes in float32.
     """
 
-    frequencies: Array
-    projection: Array
+    frequencies: Annotated[Array, holds("D", "d")]
+    projection: Annotated[Array, holds("2*D", "r")]
 
     @property
     def size(self) -> int:

@@ -6,7 +6,7 @@ Not the paper's, whose filter starts at Q_0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -14,15 +14,16 @@ from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import flatten
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import count, holds, sizes
 from rffpsr_ros.psr.feature_maps import Features
 
 
 class HistoryRegression(NamedTuple):
     """q = R [h, window, 1]: the belief after n ticks, linear in their features and values."""
 
-    features: Features  # h, of the window's n (d_o + d_a) values
-    weights: Array  # R (p, r_h + n (d_o + d_a) + 1)
-    past: int  # n
+    features: Annotated[Features, sizes(d="n*(d_o+d_a)", r="r_h")]  # h, of the window's values
+    weights: Annotated[Array, holds("p", "r_h+n*(d_o+d_a)+1")]  # R
+    past: Annotated[int, count("n", least=1)]
 
     def __call__(self, observations: Array, actions: Array) -> Array:
         """Return beliefs (N, p) after standardised windows (N, n, d_o) and (N, n, d_a)."""

@@ -5,19 +5,20 @@ Paper, "Hilbert Space Embedding of Distributions".
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 
 
 class KernelMap(NamedTuple):
     """Coordinates of the Gaussian kernel's features in the span of those of N points."""
 
-    points: Array  # X (N, d)
-    coordinates: Array  # V L^{-1/2} (N, r)
-    width: Array  # (): bandwidth
+    points: Annotated[Array, holds("N", "d")]  # X
+    coordinates: Annotated[Array, holds("N", "r")]  # V L^{-1/2}
+    width: Annotated[Array, holds(positive=True)]  # bandwidth
 
     @property
     def size(self) -> int:

@@ -14,7 +14,7 @@ runs live (`runtime/`) has the sum in a form of its own.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from rffpsr_ros.data.arx_term import ArxTerm
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import count, holds, sizes
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.narx_term import NarxTerm
@@ -30,12 +31,14 @@ from rffpsr_ros.psr.narx_term import NarxTerm
 class TrainableParameters(NamedTuple):
     """What refinement changes. Rows of the state's tensors are (state, action feature)."""
 
-    covariance: Array  # (p r_a, r_o (r_o + 1) / 2)
-    extended: Array  # (p r_a, p r_o)
-    initial: Array  # (p,)
-    prediction: Array  # W_1 (p r_a, d_o)
-    arx: Array  # W_arx (n (d_o + d_a) + d_a + 1, d_o); no rows: no ARX term
-    narx: Array  # W_narx (r_z, d_o); no rows: no NARX term
+    covariance: Annotated[Array, holds("p*r_a", "r_o*(r_o+1)//2 | r_o*r_o")]
+    extended: Annotated[Array, holds("p*r_a", "p*r_o")]
+    initial: Annotated[Array, holds("p")]
+    prediction: Annotated[Array, holds("p*r_a", "d_o")]  # W_1
+    arx: Annotated[Array, holds("0 | n*(d_o+d_a)+d_a+1", "d_o")]
+    """W_arx; no rows: no ARX term."""
+    narx: Annotated[Array, holds("0 | r_z", "d_o")]
+    """W_narx; no rows: no NARX term."""
 
     def astype(self, dtype: type[np.floating]) -> TrainableParameters:
         """Return the same parameters in another precision."""
@@ -45,10 +48,10 @@ class TrainableParameters(NamedTuple):
 class Limits(NamedTuple):
     """The range that features can represent: standardised inputs are held within it."""
 
-    observation_low: Array
-    observation_high: Array
-    action_low: Array
-    action_high: Array
+    observation_low: Annotated[Array, holds("d_o", infinite=True)]
+    observation_high: Annotated[Array, holds("d_o", infinite=True)]
+    action_low: Annotated[Array, holds("d_a", infinite=True)]
+    action_high: Annotated[Array, holds("d_a", infinite=True)]
 
 
 class WindowTerm(Protocol):
@@ -74,11 +77,12 @@ class WindowTerm(Protocol):
 class FixedStructure(NamedTuple):
     """What refinement leaves alone: feature maps, window lengths, conditioning."""
 
-    observation: Features  # phi^o
-    action: Features  # phi^a
-    narx: Features | None  # z, of the last ``narx_past`` (o, a) and a_t
-    arx_past: int  # n; 0: no ARX term
-    narx_past: int  # m
+    observation: Annotated[Features, sizes(d="d_o", r="r_o")]  # phi^o
+    action: Annotated[Features, sizes(d="d_a", r="r_a")]  # phi^a
+    narx: Annotated[Features | None, sizes(d="m*(d_o+d_a)+d_a", r="r_z")]
+    """z, of the last ``narx_past`` (o, a) and a_t"""
+    arx_past: Annotated[int, count("n")]  # 0: no ARX term
+    narx_past: Annotated[int, count("m")]
     conditioning: Conditioning
     start: Start
     limits: Limits | None = None  # in use; refinement goes without

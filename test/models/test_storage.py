@@ -189,7 +189,7 @@ def test_a_pickled_array_is_never_unpickled(saved: Path) -> None:
 
 def test_a_newer_format_is_said(saved: Path) -> None:
     rewrite(saved, format_version=99, package_version="7.0.0")
-    with pytest.raises(InputError, match=r"format version 99, written by rffpsr_ros 7\.0\.0"):
+    with pytest.raises(InputError, match=r"format version 99, written by rffpsr_ros '7\.0\.0'"):
         load_model(saved)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rffpsr_ros.cli.console import aligned, say, say_json
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.models.loading import load_model
-from rffpsr_ros.models.storage import ModelFile, read_model_file
+from rffpsr_ros.forecasting.follower import channels_of
+from rffpsr_ros.models.loading import load
+from rffpsr_ros.models.storage import ModelFile
 from rffpsr_ros.training.request import kind_asked_for
 
 
@@ -22,15 +23,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the model's header."""
-    model = load_model(arguments.model)  # a file whose parts do not fit is refused, not described
-    file = read_model_file(arguments.model)
+    model, file = load(arguments.model)  # a file whose parts do not fit is refused, not described
     if arguments.json:
         say_json(file.header)
     else:
-        say(*_description(file, Path(arguments.model), kind_asked_for(model)))
+        topics = () if model.signature.channels is None else channels_of(model).topics
+        say(*_description(file, Path(arguments.model), kind_asked_for(model), topics))
 
 
-def _description(file: ModelFile, path: Path, asked: str) -> list[str]:
+def _description(file: ModelFile, path: Path, asked: str, topics: Iterable[str]) -> list[str]:
     header = file.header
     signature, record = header["signature"], header["record"]
     numbers = sum(array.size for array in file.arrays.values())
@@ -41,7 +42,7 @@ def _description(file: ModelFile, path: Path, asked: str) -> list[str]:
         ("tick", f"{signature['period']:g} s ({1 / signature['period']:g} Hz)"),
         ("observations", _columns(signature, "observation")),
         ("actions", _columns(signature, "action")),
-        ("topics", ", ".join(_topics(signature["channels"])) or "none: learned from arrays"),
+        ("topics", ", ".join(topics) or "none: learned from arrays"),
         ("checksum", header["checksum"][:16]),
     ]
     lines = aligned(facts)
@@ -58,12 +59,6 @@ def _columns(signature: Mapping[str, Any], what: str) -> str:
     return ", ".join(
         f"{name} ({unit})" if unit else name for name, unit in zip(names, units, strict=True)
     )
-
-
-def _topics(channels: Mapping[str, Any] | None) -> list[str]:
-    groups = [(channels or {}).get(group, {}) for group in ("observation", "action")]
-    topics = [group[name]["topic"] for group in groups for name in group.get("inputs", ())]
-    return list(dict.fromkeys(topics))
 
 
 def _section(title: str, values: Mapping[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ histories with a mean instead would spoil the one regression for all ticks that 
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.tick_window import append_rows
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 
 
 class LinearARXState(NamedTuple):
@@ -36,17 +37,17 @@ class LinearARXParts(NamedTuple):
     o_{t+h} = sum over k < n of F_nkh (o, a)_{t-k} + sum over k <= h of G_nkh a_{t+k} + c_nh
     """
 
-    lengths: Array
-    """n (L,), integers: ticks of history that the regressions use, from 0 to ``past``."""
-    history_weights: Array
-    """F (L, past, d_o + d_a, H, d_o), oldest tick first."""
-    action_weights: Array
-    """G (L, H, d_a, H, d_o): entry [:, k, :, h] is zero for k > h."""
-    intercept: Array
-    """c (L, H, d_o)"""
-    observation_scaling: Scaling
+    lengths: Annotated[Array, holds("L", whole=True, least=0, most="past", increasing=True)]
+    """n: ticks of history that the regressions use, from 0 to ``past``."""
+    history_weights: Annotated[Array, holds("L", "past", "d_o+d_a", "H", "d_o")]
+    """F, oldest tick first."""
+    action_weights: Annotated[Array, holds("L", "H", "d_a", "H", "d_o")]
+    """G: entry [:, k, :, h] is zero for k > h."""
+    intercept: Annotated[Array, holds("L", "H", "d_o")]
+    """c"""
+    observation_scaling: Annotated[Scaling, sizes(d="d_o")]
     """Mean and standard deviation of the training observations."""
-    action_scaling: Scaling
+    action_scaling: Annotated[Scaling, sizes(d="d_a")]
     """Of the training actions."""
 
 

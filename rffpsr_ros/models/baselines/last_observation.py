@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import observation_mean, training_signature
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -23,8 +24,8 @@ class LastObservationState(NamedTuple):
 class LastObservationParts(NamedTuple):
     """o_{t+h} = o_t."""
 
-    mean: Array
-    """(d_o,): of the training observations, forecast before anything was seen."""
+    mean: Annotated[Array, holds("d_o")]
+    """Of the training observations, forecast before anything was seen."""
 
 
 class LastObservationModel(PredictiveModel[LastObservationState]):

@@ -7,20 +7,21 @@ forecasts components.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
 class Projection(NamedTuple):
     """c = U^T (o - mean), and back: o = mean + U c."""
 
-    mean: Array  # (d_o,)
-    directions: Array  # U (d_o, components), orthonormal
+    mean: Annotated[Array, holds("d_o")]
+    directions: Annotated[Array, holds("d_o", "c")]  # U, orthonormal
 
     def compress(self, observations: Array) -> Array:
         """Return components (..., c); all of them missing where any observation is."""
@@ -53,7 +54,7 @@ def component_names(count: int) -> tuple[str, ...]:
 class CompressedParts(NamedTuple):
     """A model of components c = U^T (o - mean): forecasts are mean + U c."""
 
-    inner: PredictiveModel[Any]
+    inner: Annotated[PredictiveModel[Any], sizes(d_o="c", d_a="d_a")]
     """The model of c; its states are the compressed model's states."""
     projection: Projection
     """U (d_o, c) and the mean (d_o,)."""

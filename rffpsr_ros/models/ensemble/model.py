@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.filter_monitor import Events
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 
 
 class EnsembleState(NamedTuple):
@@ -21,11 +22,9 @@ class EnsembleState(NamedTuple):
 class OutputLimits(NamedTuple):
     """The range of accepted forecasts, and the member that replaces those beyond it."""
 
-    low: Array
-    """(d_o,)"""
-    high: Array
-    """(d_o,)"""
-    fallback: int
+    low: Annotated[Array, holds("d_o", infinite=True)]
+    high: Annotated[Array, holds("d_o", infinite=True)]
+    fallback: Annotated[int, holds(least=0, most="M-1")]
     """Place of a member that may forecast anything: a linear one."""
 
     def __call__(self, forecast: Array, fallback: Array) -> Array:
@@ -34,13 +33,16 @@ class OutputLimits(NamedTuple):
         return forecast if believed.all() else np.where(believed, forecast, fallback)
 
 
+Member: TypeAlias = Annotated[PredictiveModel[Any], sizes(d_o="d_o", d_a="d_a")]
+
+
 class EnsembleParts(NamedTuple):
     """What an ensemble of M members consists of: o_h = sum over m of w_hm o_h^(m)."""
 
-    members: tuple[PredictiveModel[Any], ...]
+    members: Annotated[tuple[Member, ...], holds("M")]
     """Models with the same observations and actions."""
-    weights: Array
-    """w (H, d_o, M), not negative, adding up to 1 over members."""
+    weights: Annotated[Array, holds("H", "d_o", "M")]
+    """w, not negative, adding up to 1 over members."""
     limits: OutputLimits | None = None
     """A nonlinear model that is fed its own forecasts can run away where it has never been; then a
     linear one replaces it. None: no limits."""

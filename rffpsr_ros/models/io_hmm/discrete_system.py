@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows, window_chunks
 from rffpsr_ros.models.io_hmm.symbols import Histories, SymbolFeatures, SymbolMaps, ending_codes
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.numerics.packing import symmetric_half
 from rffpsr_ros.psr.stage_one import JointOperators
 from rffpsr_ros.psr.stage_two import StageOneMaps, project_states, stage_two_nested
@@ -40,10 +41,11 @@ FARTHEST = 20.0
 class DiscreteSystem(NamedTuple):
     """The contracted map P_t = W Q_t for p state features, A actions and S symbols."""
 
-    probability: Array  # (p, A, S): probabilities of the symbols
-    extended: Array  # (p, A, S, p): next belief times the probability of the symbol
-    start: Array  # (p,)
-    size: Array  # (): root mean square of the training beliefs
+    probability: Annotated[Array, holds("p", "A", "S")]  # probabilities of the symbols
+    extended: Annotated[Array, holds("p", "A", "S", "p")]
+    """Next belief times the probability of the symbol."""
+    start: Annotated[Array, holds("p")]
+    size: Annotated[Array, holds(positive=True)]  # root mean square of the training beliefs
 
     @property
     def total(self) -> Array:

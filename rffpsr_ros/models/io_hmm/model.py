@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from rffpsr_ros.models.io_hmm.discrete_system import (
 )
 from rffpsr_ros.models.io_hmm.symbols import Codebook
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import count, sizes
 
 
 class IOHMMState(NamedTuple):
@@ -30,11 +31,11 @@ class IOHMMParts(NamedTuple):
 
     system: DiscreteSystem
     """P (p, A, S), T (p, A, S, p), the belief at an episode's start, the usual belief's size."""
-    symbols: Codebook
+    symbols: Annotated[Codebook, sizes(S="S", d="d_o")]
     """The rows (S, d_o) that observations can be."""
-    choices: Codebook
+    choices: Annotated[Codebook, sizes(S="A", d="d_a")]
     """The rows (A, d_a) that actions can be."""
-    past: int
+    past: Annotated[int, count("past", least=1)]
     """Ticks of history that training used."""
 
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.windows import Windows
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.psr.instance_features import FeaturePair
 
 
 class Codebook(NamedTuple):
     """The distinct rows (S, d) of the training data, in their order."""
 
-    rows: Array
+    rows: Annotated[Array, holds("S", "d")]
 
     @classmethod
     def of(cls, columns: Sequence[Array]) -> Codebook:

@@ -11,11 +11,12 @@ that of the time-varying Kalman filter, whose predictions are those of any other
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 
 STABLE = 0.999
 """Spectral radius up to which A - K C forgets what it started from."""
@@ -27,14 +28,14 @@ SETTLING = 500
 class LinearSystem(NamedTuple):
     """Matrices of the innovation form for n states, in the units of what it is fed."""
 
-    transition: Array  # A (n, n)
-    action: Array  # B (n, d_a)
-    output: Array  # C (d_o, n)
-    feedthrough: Array  # D (d_o, d_a)
-    gain: Array  # K (n, d_o)
-    innovation: Array  # R (d_o, d_o)
-    start: Array  # (n,): mean of the state at an episode's start
-    start_covariance: Array  # (n, n)
+    transition: Annotated[Array, holds("n", "n")]  # A
+    action: Annotated[Array, holds("n", "d_a")]  # B
+    output: Annotated[Array, holds("d_o", "n")]  # C
+    feedthrough: Annotated[Array, holds("d_o", "d_a")]  # D
+    gain: Annotated[Array, holds("n", "d_o")]  # K
+    innovation: Annotated[Array, holds("d_o", "d_o")]  # R
+    start: Annotated[Array, holds("n")]  # mean of the state at an episode's start
+    start_covariance: Annotated[Array, holds("n", "n")]
 
 
 class LinearState(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
@@ -15,6 +15,7 @@ from rffpsr_ros.models.kalman.linear_system import (
     lifted_forecast,
 )
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import sizes
 
 LIFTED_STEPS = 10
 """Steps that a forecast takes at once."""
@@ -28,9 +29,9 @@ class KalmanParts(NamedTuple):
 
     system: LinearSystem
     """A, B, C, D, K, the covariance R of e, and mean and covariance of x at an episode's start."""
-    observation_scaling: Scaling
+    observation_scaling: Annotated[Scaling, sizes(d="d_o")]
     """What makes o (d_o,) standard."""
-    action_scaling: Scaling
+    action_scaling: Annotated[Scaling, sizes(d="d_a")]
     """What makes a (d_a,) standard."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.output_error.recurrence import Recurrence, simulate
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 
 
 class OutputErrorParts(NamedTuple):
@@ -20,13 +21,13 @@ class OutputErrorParts(NamedTuple):
 
     recurrence: Recurrence
     """z (r,), the range of w within which z sees it, and the bounds of what is predicted."""
-    weights: Array
-    """W (1 + d_w + r, d_o)"""
-    start: Array
-    """(d_o + d_a,): the tick assumed for the past at an episode's start."""
-    observation_scaling: Scaling
+    weights: Annotated[Array, holds("1+m*(d_o+d_a)+d_a+r", "d_o")]
+    """W"""
+    start: Annotated[Array, holds("d_o+d_a")]
+    """The tick assumed for the past at an episode's start."""
+    observation_scaling: Annotated[Scaling, sizes(d="d_o")]
     """What makes o (d_o,) standard."""
-    action_scaling: Scaling
+    action_scaling: Annotated[Scaling, sizes(d="d_a")]
     """What makes a (d_a,) standard."""
 
 

@@ -8,21 +8,23 @@ prediction takes the place of the observation, and is held within bounds.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.psr.fourier_features import FeatureMap
 
 
 class Recurrence(NamedTuple):
     """What stays the same while weights are learned; all values are in standard units."""
 
-    features: FeatureMap  # z
-    low: Array  # (d_w,): the window is held between these before z sees it
-    high: Array
+    features: Annotated[FeatureMap, sizes(d="m*(d_o+d_a)+d_a", r="r")]  # z
+    low: Annotated[Array, holds("m*(d_o+d_a)+d_a", infinite=True)]
+    """The window is held between these before z sees it."""
+    high: Annotated[Array, holds("m*(d_o+d_a)+d_a", infinite=True)]
     bounds: Bounds  # of what is predicted
 
 

@@ -9,26 +9,27 @@ the next command reveals what the robot just did, and cannot be used live.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.psr.fourier_features import waves_of_phases
 
 
 class WindowMap(NamedTuple):
     """Random Fourier features of a window for each of H horizons.
 
-    ``history`` (D, past (d_o + d_a)) and ``future`` (D, H, d_a) are the parts of the frequencies,
-    ``bandwidths`` (H,) what divides the phase. ``one_shot``: every horizon sees all actions.
+    ``history`` and ``future`` are the parts of the frequencies, ``bandwidths`` divide the phase.
+    ``one_shot``: every horizon sees all actions.
     """
 
-    history: Array
-    future: Array
-    bandwidths: Array
+    history: Annotated[Array, holds("D", "past*(d_o+d_a)")]
+    future: Annotated[Array, holds("D", "H", "d_a")]
+    bandwidths: Annotated[Array, holds("H", positive=True)]
     one_shot: bool
 
     def phases(self, history: Array, plan: Array) -> Iterator[Array]:
@@ -58,13 +59,13 @@ class RFFARXParts(NamedTuple):
 
     features: WindowMap
     """z_h (2 D,), random Fourier features of each horizon's window."""
-    weights: Array
-    """W (H, 2 D, d_o)"""
-    start: Array
-    """(d_o + d_a,): the tick that stands for the past before anything was seen."""
-    observation_scaling: Scaling
+    weights: Annotated[Array, holds("H", "2*D", "d_o")]
+    """W"""
+    start: Annotated[Array, holds("d_o+d_a")]
+    """The tick that stands for the past before anything was seen."""
+    observation_scaling: Annotated[Scaling, sizes(d="d_o")]
     """What makes o (d_o,) standard."""
-    action_scaling: Scaling
+    action_scaling: Annotated[Scaling, sizes(d="d_a")]
     """What makes a (d_a,) standard."""
 
 

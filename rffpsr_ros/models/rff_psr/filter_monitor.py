@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
 
 NIS_MEMORY = 0.9
 """Weight of the past in the running mean of squared innovations."""
@@ -65,10 +66,10 @@ class FilterMonitor(NamedTuple):
     Innovations are in units of the one-step error seen in training (d_o,), standardised.
     """
 
-    shortest: float = 0.0
-    longest: float = float("inf")
-    nis: float = float("inf")
-    innovation_scale: Array = np.ones(1)
+    shortest: Annotated[float, holds(least=0)] = 0.0
+    longest: Annotated[float, holds(positive=True, infinite=True)] = float("inf")
+    nis: Annotated[float, holds(positive=True, infinite=True)] = float("inf")
+    innovation_scale: Annotated[Array, holds("1 | d_o", positive=True)] = np.ones(1)
 
     def innovation(self, error: Array) -> Array:
         """Return the mean squared innovation (...,) over what was seen (..., d_o); NaN if nothing.

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.loading import load_model
-from rffpsr_ros.models.storage import read_model_file
+from rffpsr_ros.models.loading import load
 from rffpsr_ros.nodes.shared.default_places import served_model_path
 
 Fingerprint = tuple[int, int, int]
@@ -39,8 +38,8 @@ class ModelSource:
         """
         self._seen = self._look()
         path = served_model_path(self._given)
-        checksum = str(read_model_file(path).header["checksum"])
-        return ServedModel(load_model(path), path, checksum)
+        loaded = load(path)
+        return ServedModel(loaded.model, path, loaded.checksum)
 
     @property
     def changed(self) -> bool:

@@ -1,0 +1,55 @@
+"""Whether the errors in a training record are numbers by horizon, as its readers take them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+BY_HORIZON, BY_OBSERVATION = "mse", "mse_by_observation"
+"""How the names of such metrics end."""
+
+
+class RecordError(ValueError):
+    """A record does not hold what its readers take it for."""
+
+
+def check_errors(metrics: Mapping[str, Any], group: str = "record.metrics") -> None:
+    """Check every list of errors in the metrics of a record, and of groups in them.
+
+    Raises
+    ------
+    RecordError
+        If errors by horizon are not numbers or null, or errors by observation no rows of these.
+    """
+    for name, value in metrics.items():
+        place = f"{group}.{name}"
+        if isinstance(value, Mapping):
+            check_errors(value, place)
+        elif _is_error(value):
+            continue
+        elif name.endswith(BY_HORIZON):
+            _check_row(value, place)
+        elif name.endswith(BY_OBSERVATION):
+            _check_rows(value, place)
+
+
+def _check_rows(value: Any, place: str) -> None:
+    if not isinstance(value, list):
+        raise RecordError(f"'{place}' is no list of rows")
+    for row in value:
+        _check_row(row, place)
+    if len({len(row) for row in value}) > 1:
+        raise RecordError(f"'{place}' has rows of several lengths")
+
+
+def _check_row(value: Any, place: str) -> None:
+    if not isinstance(value, list) or not all(_is_error(one) for one in value):
+        raise RecordError(f"'{place}' is no list of numbers")
+
+
+def _is_error(value: Any) -> bool:
+    if value is None:
+        return True
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) <= sys.float_info.max

@@ -1,0 +1,43 @@
+"""Errors in a training record are numbers by horizon and by observation, or the file is refused."""
+
+from typing import Any
+
+import pytest
+
+from rffpsr_ros.models.record_check import RecordError, check_errors
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {},
+        {"validation_mse": [0.1, None, 3], "beyond_mse": None, "one_mse": 0.5},
+        {"cross_validation": {"arx": {"mse": [0.1], "score": "odd"}}},
+        {"validation_mse_by_observation": [[0.1, None], [1, 2.0]]},
+        {"validation_mse_by_observation": []},
+        {"notes": "anything", "members": [{"mse": "not read"}]},
+    ],
+)
+def test_what_training_writes_passes(metrics: Any) -> None:
+    check_errors(metrics)
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        {"validation_mse": "0.1"},
+        {"validation_mse": [True]},
+        {"validation_mse": [[1.0]]},
+        {"validation_mse": [10**400]},
+        {"validation_mse": {"1": "x", "mse": 1, "inner_mse": ["x"]}},
+        {"a": {"b": {"mse": [{}]}}},
+        {"validation_mse_by_observation": [1]},
+        {"validation_mse_by_observation": {"mse": ["x"]}},
+        {"validation_mse_by_observation": [[1.0], [1.0, 2.0]]},
+        {"validation_mse_by_observation": [["x"]]},
+        {"training_mse_by_observation": "x"},
+    ],
+)
+def test_what_its_readers_could_not_take_is_refused(metrics: Any) -> None:
+    with pytest.raises(RecordError, match=r"^'record\.metrics"):
+        check_errors(metrics)
