@@ -23,27 +23,23 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.six_joints import JOINT_STATE, JOINTS, channels, drive, run_of, signature
 from rffpsr_ros.models.baselines.last_observation import LastObservation
-from rffpsr_ros.models.contract import Learner, Signature
+from rffpsr_ros.models.contract import Learner
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.episode_store import EpisodeStore
-from rffpsr_ros.recordings.trajectory import Trajectory
-from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.stamps import stamp_of_cdr
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-JOINTS = [f"joint_{number}" for number in range(6)]
-KINDS = ("position", "effort")
 KINDS_OF_MODEL = ("rff_psr", "single_rff_psr", "last_observation")
-JOINT_STATE = "sensor_msgs/msg/JointState"
 HORIZON = 10
 WARM_UP_SECONDS = 2.0
 LOOK_NS = 50_000
@@ -68,52 +64,13 @@ class Figures:
     growth_megabytes: float
 
 
-def channels(rate: float) -> ChannelConfiguration:
-    """Return positions as observations and efforts as actions, from one topic."""
-
-    def channel(kind: str) -> dict[str, Any]:
-        fields = [f"{kind}.{joint}" for joint in JOINTS]
-        return {
-            "inputs": [kind],
-            kind: {"topic": "/joint_states", "type": JOINT_STATE, "fields": fields},
-        }
-
-    return ChannelConfiguration.from_mapping(
-        {
-            "rate": rate,
-            "observation": channel("position"),
-            "action": channel("effort"),
-            "learning": {"iterations": 1_000_000},
-        }
-    )
-
-
-def drive(rate: float, ticks: int, seed: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return positions and efforts (ticks, 6) of six damped, coupled pendulums."""
-    generator = np.random.default_rng(seed)
-    hold = max(1, round(0.02 * rate))
-    steps = generator.uniform(-1, 1, (ticks // hold + 1, 6))
-    efforts = np.repeat(steps, hold, axis=0)[:ticks]
-    position, velocity = np.zeros(6), np.zeros(6)
-    positions = []
-    for effort in efforts:
-        pull = 40 * np.sin(position) + 10 * np.sin(position - np.roll(position, 1))
-        velocity = velocity + (60 * effort - pull - 4 * velocity) / rate
-        position = position + velocity / rate
-        positions.append(position)
-    return np.array(positions) + 1e-4 * generator.normal(size=(ticks, 6)), efforts
-
-
 def train(rate: float, path: Path, kind: str = "rff_psr") -> None:
     """Learn a model with the default sizes, and few iterations: it is to be timed, not judged."""
     learner: Learner = LastObservation()
     if kind != "last_observation":
         learner = RFFPSR(iterations=3, folds=1 if kind == "single_rff_psr" else None)
-    configuration = channels(rate)
-    observed, acted = ([f"{kind}.{kind}.{joint}" for joint in JOINTS] for kind in KINDS)
-    runs = [Trajectory(*drive(rate, 400, seed), 1.0 / rate, observed, acted) for seed in range(5)]
-    signature = replace(Signature.of(runs[0]), channels=configuration.to_mapping())
-    learner.fit(runs[:4], runs[4:]).replaced(signature=signature).save(path)
+    runs = [run_of(rate, 400, seed) for seed in range(5)]
+    learner.fit(runs[:4], runs[4:]).replaced(signature=signature(rate)).save(path)
 
 
 class Driver:

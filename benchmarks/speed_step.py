@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.realtime import JOINTS, drive
+from benchmarks.six_joints import JOINTS, drive
 from rffpsr_ros.data.scaling import standardise
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR

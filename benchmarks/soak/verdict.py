@@ -1,0 +1,122 @@
+"""From what was sent and heard to what is promised; pure functions of times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+STEADY = 20
+"""So many ticks one after the other must be answered for a node to have recovered."""
+BEFORE_NS = 20_000_000
+"""What was sent just before a fault may be hit by it."""
+
+
+class Event(NamedTuple):
+    """A fault as it was done: from ``begin`` to the end of its cause (ns of one steady clock).
+
+    ``anew`` where the node begins anew: recovery then counts from its first answer.
+    """
+
+    kind: str
+    begin: int
+    end: int
+    anew: bool = False
+
+
+class Recovery(NamedTuple):
+    """How a fault ended: ``ticks`` without a steady answer after its cause; None: never.
+
+    ``seconds`` are from the fault's beginning to the first of the steady answers.
+    """
+
+    kind: str
+    ticks: int | None
+    seconds: float | None
+    first: int
+    last: int
+
+
+def answers_of(sent: Integers, stamps: Integers, moments: Integers) -> Integers:
+    """Return when each stamp that was sent was answered first (ns); 0: never."""
+    order = np.lexsort((moments, stamps))
+    stamps, moments = stamps[order], moments[order]
+    if not len(stamps):
+        return np.zeros(len(sent), dtype=np.int64)
+    at = np.minimum(np.searchsorted(stamps, sent), len(stamps) - 1)
+    return np.where(stamps[at] == sent, moments[at], 0)
+
+
+def recoveries(
+    sent_at: Integers, answered: NDArray[np.bool_], events: Sequence[Event]
+) -> list[Recovery]:
+    """Return how each of the events, in the order of their times, was recovered from.
+
+    ``last`` is the first tick after a fault's window; ``first`` its first one.
+    """
+    found = []
+    ends = [*(event.begin - BEFORE_NS for event in events[1:]), np.iinfo(np.int64).max]
+    for event, next_ns in zip(events, ends, strict=True):
+        begin = int(np.searchsorted(sent_at, event.begin - BEFORE_NS))
+        over = int(np.searchsorted(sent_at, event.end))
+        limit = int(np.searchsorted(sent_at, next_ns))
+        if event.anew:
+            over = _first(answered[over:limit], 1, over, limit)
+        steady = _first(answered[over:limit], STEADY, over, limit)
+        if steady == limit:
+            found.append(Recovery(event.kind, None, None, begin, limit))
+        else:
+            seconds = (int(sent_at[steady]) - event.begin) / 1e9
+            found.append(Recovery(event.kind, steady - over, seconds, begin, steady))
+    return found
+
+
+def _first(answered: NDArray[np.bool_], run: int, offset: int, otherwise: int) -> int:
+    """Return where the first run of so many answered ticks begins."""
+    if len(answered) < run:
+        return otherwise
+    sums = np.cumsum(np.concatenate([[0], answered]))
+    (found,) = np.nonzero(sums[run:] - sums[:-run] == run)
+    return offset + int(found[0]) if len(found) else otherwise
+
+
+def outside(count: int, found: Sequence[Recovery]) -> NDArray[np.bool_]:
+    """Return which of so many ticks are in no fault's window."""
+    mask = np.ones(count, dtype=bool)
+    for one in found:
+        mask[one.first : one.last] = False
+    return mask
+
+
+def by_kind(found: Sequence[Recovery]) -> dict[str, dict[str, Any]]:
+    """Return how often each kind of fault happened, and the slowest recovery from it."""
+    table: dict[str, dict[str, Any]] = {}
+    for kind in dict.fromkeys(one.kind for one in found):
+        of_kind = [one for one in found if one.kind == kind]
+        known = [one.ticks for one in of_kind if one.ticks is not None]
+        took = [one.seconds for one in of_kind if one.seconds is not None]
+        table[kind] = {
+            "times": len(of_kind),
+            "recovered": len(known),
+            "median ticks": float(np.median(known)) if known else None,
+            "most ticks": max(known, default=None),
+            "most seconds": max(took, default=None),
+        }
+    return table
+
+
+def growth(at: Sequence[float], megabytes: Sequence[float], warm_up: float) -> float | None:
+    """Return by how much memory grew from the warm-up to the end (MB): medians of tenths.
+
+    None where a life was too short to tell: less than twice its warm-up.
+    """
+    times, sizes = np.array(at), np.array(megabytes)
+    late = times >= times[0] + warm_up
+    if times[-1] - times[0] < 2 * warm_up or late.sum() < 10:
+        return None
+    tenth = max(1, int(late.sum()) // 10)
+    return float(np.median(sizes[late][-tenth:]) - np.median(sizes[late][:tenth]))
