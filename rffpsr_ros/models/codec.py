@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rffpsr_ros.models.contents_check import check_contents
-from rffpsr_ros.models.npy_member import KINDS
-from rffpsr_ros.models.typed_fields import fields_of, join
+from rffpsr_ros.numerics.npy_member import KINDS
+from rffpsr_ros.numerics.typed_fields import fields_of, join
 
 _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 
-from rffpsr_ros.models.size_equations import Scope, SizeEquations
-from rffpsr_ros.models.typed_fields import declared_fields, join
 from rffpsr_ros.numerics.contents import Count, Holds, Sizes
+from rffpsr_ros.numerics.size_equations import Scope, SizeEquations
+from rffpsr_ros.numerics.typed_fields import declared_fields, join
 
 
 class ContentsError(ValueError):

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rffpsr_ros import __version__
 from rffpsr_ros.errors import InputError, shown
-from rffpsr_ros.models.npy_member import array_of_npy, npy_bytes
+from rffpsr_ros.numerics.npy_member import array_of_npy, npy_bytes
 
 FORMAT = "rffpsr_ros model"
 FORMAT_VERSION = 2

@@ -9,10 +9,10 @@ import pytest
 from rffpsr_ros.models.contents_check import ContentsError, check_contents
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.models.registry import model_class, model_kinds
-from rffpsr_ros.models.size_equations import SizesError
-from rffpsr_ros.models.typed_fields import declared_fields
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import Count, Holds, count, holds, sizes
+from rffpsr_ros.numerics.size_equations import SizesError
+from rffpsr_ros.numerics.typed_fields import declared_fields
 
 
 class Inner(NamedTuple):

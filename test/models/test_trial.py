@@ -101,7 +101,8 @@ def test_nothing_follows_a_robot_that_fails_its_trial(fault: str) -> None:
 
 def test_options_stay_where_the_other_form_fails() -> None:
     follower = Follower(odd(""))
-    setattr(type(follower._loaded), "fault", "predict nan")
+    kind: Any = type(follower._loaded)
+    kind.fault = "predict nan"
     with pytest.raises(InputError, match="not finite"):
         follower.change(FollowOptions(compiled=False, horizon=3))
     assert follower.options == FollowOptions()

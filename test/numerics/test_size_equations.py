@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from rffpsr_ros.models.size_equations import Scope, SizeEquations, SizesError
+from rffpsr_ros.numerics.size_equations import Scope, SizeEquations, SizesError
 
 
 def test_sizes_are_found_in_any_order() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra import numpy as arrays_of
 
-from rffpsr_ros.models.npy_member import array_of_npy, npy_bytes
+from rffpsr_ros.numerics.npy_member import array_of_npy, npy_bytes
 
 
 @given(
