@@ -40,8 +40,15 @@ def collection(context):
     )
     waits = not in_gazebo and lockstep(context)
     pace = {"pace": "observations"} if waits else {}
+    own = [] if in_gazebo else [simulator(context, waits)]
     return [
-        *(gazebo(context) if in_gazebo else [simulator(context, waits)]),
+        *(gazebo(context) if in_gazebo else own),
+        *(
+            RegisterEventHandler(
+                OnProcessExit(target_action=one, on_exit=[Shutdown(reason="the simulator ended")])
+            )
+            for one in own
+        ),
         excitation(context, autostart=False, **pace),
         node(context, "learner_node", {**folder, **time}, name),
         collector,

@@ -40,6 +40,12 @@ without a header have the time of receipt. Numbers with a point are written with
 
 A node that cannot do its work says why in one ERROR line and waits for what is missing. It ends
 within two seconds of SIGINT or SIGTERM, with nothing half-written.
+
+Whatever fails while a node handles a message, a call, a timer or a parameter is left out: one ERROR
+line for each place it comes from (the traceback at level debug), an ERROR under `callbacks` in
+`/diagnostics`, and the node goes on. After 20 faults within 10 s it gives up its work and says so:
+filter and learner deactivate themselves until they are activated again, the excitation sends zero,
+the simulation stands still, the collector ends at the first. Damaged bytes are dropped likewise.
 """
 
 

@@ -34,6 +34,8 @@ class BagForecast(NamedTuple):
     assumes: str
     half_width: Array | None = None
     """Of the band around the values, (H, d_o); None for a model without bands."""
+    lead: int | None = None
+    """How many ticks ahead a node's topic ``predicted`` looked; None where no node ran."""
 
 
 @dataclass
@@ -104,6 +106,5 @@ def replay(run: Replay) -> Iterator[BagForecast]:
             number += 1
         elif outcome.forecast is not None:
             made_ns, values, _, assumes, half_width = outcome.forecast
-            yield BagForecast(
-                number, made_ns, outcome.tick.observation, values, assumes, half_width
-            )
+            seen, lead = outcome.tick.observation, run.follower.options.lead
+            yield BagForecast(number, made_ns, seen, values, assumes, half_width, lead)

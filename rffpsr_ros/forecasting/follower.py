@@ -47,6 +47,8 @@ class FollowOptions:
         The share of observations that the bands around forecasts shall cover.
     compiled
         Whether what has a compiled form runs compiled, where numba is installed.
+    lead
+        Ticks ahead at which the topics ``predicted`` and ``error`` look.
     """
 
     horizon: int = 10
@@ -56,6 +58,7 @@ class FollowOptions:
     reset_on_time_jump: bool = True
     coverage: float = 0.9
     compiled: bool = True
+    lead: int = 1
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the options as keywords; JSON types only."""
@@ -288,10 +291,17 @@ class Follower:
             ("actions", self._sampler.action_names, signature.action_names),
         ):
             if found != trained:
+                # What the first messages were like shall not decide on those after them.
+                self._sampler = Sampler(self.configuration, self._decode)
                 raise InputError(
-                    f"the {what} are now ({', '.join(found)}) but the model was trained on"
-                    f" ({', '.join(trained)}); serve it on the topics it was trained on"
+                    f"the {what} are now ({_listed(found)}) but the model was trained on"
+                    f" ({_listed(trained)}); serve it on the topics it was trained on"
                 )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Return names, which messages may bring along, as a sentence can hold them."""
+    return ", ".join(names if len(names) <= 12 else (*names[:12], f"... {len(names)} in all"))
 
 
 def channels_of(model: PredictiveModel[Any]) -> ChannelConfiguration:

@@ -18,6 +18,7 @@ from rffpsr_ros.recordings.forecast_messages import (
     ahead_ns,
     band_bounds,
     band_message,
+    has_stamp,
     predicted_message,
     prediction_message,
     trajectory_message,
@@ -30,8 +31,8 @@ NODE = "/rffpsr_filter"
 class ForecastLayout(NamedTuple):
     """What the columns and topics are.
 
-    ``lead`` is how many ticks ahead the topic ``predicted`` looks, ``coverage`` the share of
-    observations that the bands cover, if there are any.
+    ``lead`` is how many ticks ahead the topic ``predicted`` looks where a forecast does not say it,
+    ``coverage`` the share of observations that the bands cover, if there are any.
     """
 
     signature: Signature
@@ -67,7 +68,6 @@ def write_bag(folder: Path, forecasts: Iterable[BagForecast], layout: ForecastLa
     """Write each forecast to the filter's topics, and return how many there are."""
     names, period = layout.signature.observation_names, layout.signature.period
     types = {name: t for name, t in FORECAST_TYPES.items() if name != "band" or layout.bands}
-    lead_ns = ahead_ns(layout.lead, period)
     count = 0
     with BagWriter(folder) as bag:
         make = bag.message
@@ -76,12 +76,14 @@ def write_bag(folder: Path, forecasts: Iterable[BagForecast], layout: ForecastLa
         for forecast in forecasts:
             count += 1
             made_ns, values, assumes = forecast.made_ns, forecast.values, forecast.assumes
-            target_ns, ahead = made_ns + lead_ns, values[min(layout.lead, len(values)) - 1]
+            lead = min(forecast.lead or layout.lead, len(values))
+            target_ns, ahead = made_ns + ahead_ns(lead, period), values[lead - 1]
             messages = {
                 "prediction": prediction_message(make, values, assumes),
                 "trajectory": trajectory_message(make, values, names, made_ns, period, assumes),
-                "predicted": predicted_message(make, ahead, names, target_ns, assumes),
             }
+            if has_stamp(target_ns):
+                messages["predicted"] = predicted_message(make, ahead, names, target_ns, assumes)
             if forecast.half_width is not None:
                 bounds = band_bounds(values, forecast.half_width)
                 messages["band"] = band_message(make, bounds, layout.coverage)

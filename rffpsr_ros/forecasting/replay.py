@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Outcome, channels_of
 from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
@@ -100,7 +101,12 @@ class Replay:
                     continue
                 reader = self._readers[topic]
                 stamp_ns, message = reader.read(data, receive_ns)
-                yield from self.follower.feed(reader.name, stamp_ns, message)
+                try:
+                    yield from self.follower.feed(reader.name, stamp_ns, message)
+                except InputError:
+                    if not self.logged:
+                        raise
+                    # The node complained of this message, and went on.
 
     def _control(self, topic: str, data: bytes) -> None:
         message = self._own[topic].lazy(data)

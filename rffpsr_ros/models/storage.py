@@ -73,8 +73,9 @@ def write_model_file(
     Raises
     ------
     InputError
-        If the file cannot be written there.
+        If the file cannot be written there, or something else than a model file is there.
     """
+    refuse_to_replace_other_files(path)
     complete = {
         **header,
         "format": FORMAT,
@@ -84,6 +85,30 @@ def write_model_file(
     complete["checksum"] = _checksum(complete, arrays)
     with write_atomically(path) as file:
         _write_zip(file, complete, arrays)
+
+
+def refuse_to_replace_other_files(path: str | Path) -> None:
+    """Let a model be written only where there is nothing, or a model file of whatever version.
+
+    Raises
+    ------
+    InputError
+        If there is anything else.
+    """
+    target = Path(path)
+    if not os.path.lexists(target):
+        return
+    try:
+        with zipfile.ZipFile(target) as archive:
+            header = json.loads(archive.read(_HEADER))
+        if target.is_file() and header["format"] == FORMAT:
+            return
+    except (OSError, NotImplementedError, TypeError, *_DAMAGE):
+        pass
+    raise InputError(
+        f"{shown(target, 200)} is there already and is not a model file, so it is not replaced;"
+        " remove it or choose another name"
+    )
 
 
 def read_model_file(path: str | Path) -> ModelFile:

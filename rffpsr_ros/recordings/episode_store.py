@@ -11,14 +11,14 @@ import fcntl
 import json
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import natural_order, open_bag
 from rffpsr_ros.recordings.bags.writer import BagWriter
@@ -26,6 +26,9 @@ from rffpsr_ros.recordings.bags.writer import BagWriter
 _UNDER_WAY = ".recording"
 _RECOVERED = ".recovered"
 _LABELS = ".json"
+
+LONGEST_WORD = 100
+"""Bytes of a label that become part of an episode's name; file systems allow 255 in all."""
 
 
 class EpisodeStore:
@@ -40,19 +43,54 @@ class EpisodeStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._under_way = folder / _UNDER_WAY
+        self.ensure()
+
+    def ensure(self) -> bool:
+        """Make the folder if it is not there, or not any more; return whether it was made.
+
+        Raises
+        ------
+        InputError
+            If it cannot be made or written to.
+        """
+        made = not self._under_way.is_dir()
         try:
             self._under_way.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise InputError(f"episodes cannot be stored in {folder}: {problem.strerror}") from None
+            raise InputError(
+                f"episodes cannot be stored in {self.folder}: {problem.strerror}"
+            ) from None
+        return made
 
     def kept(self) -> list[Path]:
-        """Return the bags of all kept episodes in the order of their names."""
-        bags = (entry for entry in self.folder.iterdir() if not entry.name.startswith("."))
+        """Return the bags of all kept episodes in the order of their names.
+
+        Raises
+        ------
+        InputError
+            If the folder is gone.
+        """
+        try:
+            bags = [entry for entry in self.folder.iterdir() if not entry.name.startswith(".")]
+        except OSError as problem:
+            raise self._gone(problem) from None
         return sorted((bag for bag in bags if bag.is_dir()), key=natural_order)
 
     def free_megabytes(self) -> float:
-        """Return the free space of the disk."""
-        return shutil.disk_usage(self.folder).free / 1e6
+        """Return the free space of the disk.
+
+        Raises
+        ------
+        InputError
+            If the folder is gone.
+        """
+        try:
+            return shutil.disk_usage(self.folder).free / 1e6
+        except OSError as problem:
+            raise self._gone(problem) from None
+
+    def _gone(self, problem: OSError) -> InputError:
+        return InputError(f"the folder of the episodes, {self.folder}: {problem.strerror}")
 
     def begin(
         self,
@@ -71,8 +109,8 @@ class EpisodeStore:
         InputError
             If it cannot be written.
         """
-        name = self._free_name(now, word)
         try:
+            name = self._free_name(now, word)
             lock = _locked(self._under_way / f"{name}{_LABELS}")
             if lock is None:
                 raise InputError(f"another node records {name} in {self.folder}")
@@ -80,9 +118,13 @@ class EpisodeStore:
             lock.flush()
         except OSError as problem:
             raise InputError(f"an episode cannot be begun: {problem.strerror}") from None
-        bag = BagWriter(self._under_way / name, "mcap", labels, typestore)
-        for topic, type_name in topics.items():
-            bag.add_topic(topic, type_name)
+        try:
+            bag = BagWriter(self._under_way / name, "mcap", labels, typestore)
+            for topic, type_name in topics.items():
+                bag.add_topic(topic, type_name)
+        except BaseException:
+            lock.close()
+            raise
         return Episode(bag, lock, self.folder / name)
 
     def recover(self) -> tuple[list[Path], list[str]]:
@@ -92,16 +134,23 @@ class EpisodeStore:
         """
         saved, lost = [], []
         for sidecar in sorted(self._under_way.glob(f"*{_LABELS}")):
-            lock = _locked(sidecar)
+            name = sidecar.name.removesuffix(_LABELS)
+            if not _is_plain(name) or sidecar.is_symlink() or not sidecar.is_file():
+                lost.append(f"{shown(sidecar)} is of no episode; it is left as it is")
+                continue
+            try:
+                lock = _locked(sidecar)
+            except OSError as problem:
+                lost.append(f"episode {shown(name)} cannot be recovered: {problem.strerror}")
+                continue
             if lock is None:
                 continue  # it is being recorded right now
             with lock:
-                name = sidecar.name.removesuffix(_LABELS)
                 try:
                     if self._complete(name, sidecar):
                         saved.append(self.folder / name)
-                except (InputError, OSError, ValueError) as problem:
-                    lost.append(f"episode {name} cannot be recovered: {problem}")
+                except Exception as problem:  # Whatever lies there, the others are recovered.
+                    lost.append(f"episode {shown(name)} cannot be recovered: {problem}")
                     continue
                 shutil.rmtree(self._under_way / name, ignore_errors=True)
                 sidecar.unlink(missing_ok=True)
@@ -137,6 +186,7 @@ class EpisodeStore:
 
     def _free_name(self, now: datetime, word: str) -> str:
         kept = "".join(c if c.isalnum() or c in "-_" else "_" for c in word)
+        kept = kept.encode()[:LONGEST_WORD].decode(errors="ignore")
         stem = f"{now:%Y-%m-%d_%H-%M-%S}" + (f"_{kept}" if kept else "")
         number, name = 1, stem
         while any((folder / name).exists() for folder in (self.folder, self._under_way)):
@@ -158,6 +208,7 @@ class Episode:
 
     def __init__(self, bag: BagWriter, lock: IO[str], place: Path) -> None:
         self._bag = bag
+        self._under_way = bag.path
         self._lock = lock
         self._place = place
         self.count = 0
@@ -189,23 +240,35 @@ class Episode:
     def keep(self) -> Path:
         """Complete the bag, move it to its place and return that."""
         self._bag.close()
-        self._bag.path.rename(self._place)
+        self._under_way.rename(self._place)
         self._let_go()
         return self._place
 
     def discard(self) -> None:
         """Delete the episode."""
-        self._bag.close()
-        shutil.rmtree(self._bag.path)
+        with suppress(OSError):  # the disk is full or gone; then there is nothing to complete
+            self._bag.close()
+        shutil.rmtree(self._under_way, ignore_errors=True)
         self._let_go()
+
+    @property
+    def lost(self) -> bool:
+        """Whether someone has removed what was recorded so far, or its disk."""
+        return not self._under_way.is_dir()
 
     def abandon(self) -> None:
         """Leave it as it is, to be completed by `EpisodeStore.recover`: the disk is full."""
         self._lock.close()
 
     def _let_go(self) -> None:
-        Path(self._lock.name).unlink(missing_ok=True)
+        with suppress(OSError):
+            Path(self._lock.name).unlink(missing_ok=True)
         self._lock.close()
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a name is that of an entry of a folder: neither hidden nor a way elsewhere."""
+    return bool(name) and not name.startswith(".") and Path(name).name == name
 
 
 def _locked(path: Path) -> IO[str] | None:

@@ -126,6 +126,11 @@ def ahead_ns(steps: int, period: float) -> int:
     return round(steps * period * 1e9)
 
 
+def has_stamp(time_ns: int) -> bool:
+    """Tell whether a header can hold a time: its seconds are 32 bits wide."""
+    return -(2**31) <= time_ns // 1_000_000_000 < 2**31
+
+
 def _horizon(assumes: str) -> str:
     return f"horizon, future actions: {assumes}" if assumes else "horizon"
 

@@ -229,6 +229,37 @@ def test_other_columns_than_those_trained_on_are_refused(model: RFFPSRModel) -> 
         follow(Follower(stranger), sequence(5, 5))
 
 
+def test_after_a_first_message_of_another_length_the_good_ones_are_followed() -> None:
+    configuration = ChannelConfiguration.from_mapping(
+        {
+            "rate": 20.0,
+            "observation": {"inputs": ["seen"], "seen": {"topic": "/seen", "fields": ["data"]}},
+            "action": {"inputs": ["told"], "told": {"topic": "/told", "fields": ["data"]}},
+        }
+    )
+    runs = []
+    for seed in range(3):
+        plain = run(seed, 100)
+        seen = np.hstack([plain.observations, 2 * plain.observations])
+        names = ["seen.data[0]", "seen.data[1]"]
+        runs.append(Trajectory(seen, plain.actions, 0.05, names, ["told.data"]))
+    model = SingleRFFPSR(iterations=1, features=20, past=6, future=HORIZON, arx_past=6).fit(runs)
+    signature = replace(Signature.of(runs[0]), channels=configuration.to_mapping())
+    follower = Follower(model.replaced(signature=signature), FollowOptions(HORIZON))
+    forecasts, refused = 0, 0
+    for number, (topic, stamp_ns, value) in enumerate(sequence(5, 101)):
+        wrong = number < 2
+        data: Any = value if topic == "/told" else [value] * 3 if wrong else [value, 2 * value]
+        try:
+            outcomes = follower.feed(topic, stamp_ns, SimpleNamespace(data=data))
+        except InputError:
+            refused += 1
+            continue
+        forecasts += sum(isinstance(one, Step) and one.forecast is not None for one in outcomes)
+    assert refused == 1
+    assert forecasts >= 96
+
+
 def test_a_model_learned_from_arrays_is_refused(model: RFFPSRModel) -> None:
     bare = RFFPSRModel(replace(model.signature, channels=None), model.record, model.parts)
     with pytest.raises(InputError, match="learned from arrays and knows no topics"):

@@ -131,6 +131,16 @@ def test_a_written_file_is_as_readable_as_any_other(saved: Path, tmp_path: Path)
     assert saved.stat().st_mode == plain.stat().st_mode
 
 
+@pytest.mark.parametrize("content", [b"", b"years of work", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_model_is_not_replaced(saved: Path, tmp_path: Path, content: bytes) -> None:
+    other = tmp_path / "thesis.docx"
+    other.write_bytes(content)
+    with pytest.raises(InputError, match="not a model file, so it is not replaced"):
+        load_model(saved).save(other)
+    assert other.read_bytes() == content
+    load_model(saved).save(saved)
+
+
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot write .*nowhere.*No such file"):
         a_model().save(tmp_path / "nowhere" / "model.psr")

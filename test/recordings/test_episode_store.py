@@ -1,5 +1,6 @@
 """Episodes on disk: kept, discarded, and what is left of them after a kill."""
 
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
@@ -136,3 +138,50 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"episodes cannot be stored in .*file"):
         EpisodeStore(tmp_path / "file" / "episodes")
+
+
+def test_a_long_label_is_cut_in_the_name_and_kept_whole_in_the_bag(tmp_path: Path) -> None:
+    label = "straße " * 60
+    store = EpisodeStore(tmp_path)
+    episode = store.begin(TOPICS, STORE, {"label": label}, NOW, label)
+    write(episode, 0, 3)
+    bag = episode.keep()
+    assert "stra" in bag.name
+    assert len(bag.name.encode()) < 200
+    assert yaml.safe_load((bag / "metadata.yaml").read_text(encoding="utf-8"))[
+        "rosbag2_bagfile_information"
+    ]["custom_data"] == {"label": label}
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", ".hidden"])
+def test_what_no_recorder_left_is_never_touched(tmp_path: Path, name: str) -> None:
+    """``...json`` would make the whole folder of the episodes the remains of episode ``..``."""
+    store = EpisodeStore(tmp_path / "episodes")
+    kept = begin(store)
+    write(kept, 0, 3)
+    bag = kept.keep()
+    stranger = store.folder / ".recording" / f"{name}.json"
+    stranger.touch()
+    saved, lost = store.recover()
+    assert saved == []
+    assert len(lost) == 1
+    assert bag.is_dir()
+    assert stranger.is_file()
+
+
+def test_a_folder_that_is_gone_is_one_sentence_and_is_made_anew_when_asked(tmp_path: Path) -> None:
+    store = EpisodeStore(tmp_path / "episodes")
+    episode = begin(store)
+    write(episode, 0, 3)
+    shutil.rmtree(store.folder)
+    for ask in (store.kept, store.free_megabytes):
+        with pytest.raises(InputError, match="No such file"):
+            ask()
+    assert episode.lost
+    episode.discard()
+    assert store.ensure()
+    assert not store.ensure()
+    again = begin(store)
+    write(again, 0, 3)
+    bag = again.keep()
+    assert store.kept() == [bag]

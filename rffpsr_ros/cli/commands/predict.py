@@ -121,6 +121,7 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
             arguments.every,
             start="episode",
             coverage=arguments.coverage,
+            lead=arguments.lead or arguments.horizon,
         )
         for forecast in replay(Replay(model, path, options, types)):
             count += 1

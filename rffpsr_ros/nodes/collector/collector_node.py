@@ -20,8 +20,9 @@ from rffpsr_ros.nodes.collector.episode_reset import reset_of
 from rffpsr_ros.nodes.collector.interface import COLLECTOR
 from rffpsr_ros.nodes.excitation.interface import EXCITATION
 from rffpsr_ros.nodes.learner.interface import LEARNER
+from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
-from rffpsr_ros.nodes.shared.running import Finished, run
+from rffpsr_ros.nodes.shared.running import Failed, Finished, run
 
 NAME = COLLECTOR.name
 LOOK_SECONDS = 0.02
@@ -31,7 +32,7 @@ PATIENCE = 60.0
 Condition = Callable[[], bool]
 
 
-class CollectorNode(Node):
+class CollectorNode(GuardedNode, Node):
     """Goes through a script: each step is done when a condition holds."""
 
     def __init__(self) -> None:
@@ -50,11 +51,13 @@ class CollectorNode(Node):
         """Leave nothing behind: the excitation ends with zero by itself."""
 
     def _go_on(self) -> None:
-        while self._condition():
-            try:
+        try:
+            while self._condition():
                 self._condition = next(self._script)
-            except StopIteration:
-                raise Finished from None
+        except StopIteration:
+            raise Finished from None
+        except Exception as problem:  # The script cannot go on.
+            raise Failed(described(problem)) from problem
 
     def _steps(self) -> Iterator[Condition]:
         count = self._value("episodes")

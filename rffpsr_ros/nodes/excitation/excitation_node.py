@@ -17,6 +17,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.excitation.command_writer import CommandWriter
 from rffpsr_ros.nodes.excitation.interface import EXCITATION
 from rffpsr_ros.nodes.excitation.policy import Play, limits, make_play
+from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
@@ -37,7 +38,7 @@ PATIENCE = Duration(seconds=1)
 """How long to wait at the end until all listeners have the last command."""
 
 
-class ExcitationNode(Node):
+class ExcitationNode(GuardedNode, Node):
     """Plays an excitation on the action topics of a channel configuration."""
 
     def __init__(self) -> None:
@@ -77,12 +78,18 @@ class ExcitationNode(Node):
         """Leave the robot with a command of zero."""
         self._stop("at the end")
 
+    def give_up(self) -> str:
+        """Leave the robot with a command of zero."""
+        self._stop("faults repeat")
+        return "the excitation has stopped; mend the cause, then call ~/start"
+
     # Acting
 
     def _start(self) -> str:
         self._play = None if self._looks else self._make_play(())
         self._acts = 0
         self._active = True
+        self.guard.forgive()
         self.get_logger().info(
             f"exciting {', '.join(map(self.resolve_topic_name, self._writers))} with"
             f" '{self._value('signal')}' from {self._low.tolist()} to {self._high.tolist()} at"

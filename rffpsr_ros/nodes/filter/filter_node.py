@@ -5,8 +5,7 @@ See docs/nodes.md for its topics, services and parameters.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +14,6 @@ from rclpy.clock import Clock, JumpThreshold
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from std_msgs.msg import Float64MultiArray
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follower import (
@@ -25,11 +23,11 @@ from rffpsr_ros.forecasting.follower import (
     Step,
     channels_of,
 )
-from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
+from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     StepTimes,
     forecast_finding,
@@ -38,6 +36,8 @@ from rffpsr_ros.nodes.filter.report import (
     waiting_sentence,
 )
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
+from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
+from rffpsr_ros.nodes.shared.default_places import ModelPlaces
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, diagnostic_array
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
@@ -50,16 +50,21 @@ HOUSEKEEPING_SECONDS = 0.4
 DIAGNOSTICS_EVERY = 2
 
 
-class FilterNode(LifecycleNode):
+class FilterNode(GuardedNode, LifecycleNode):
     """Lifecycle node: configured it follows the robot, active it publishes."""
 
     def __init__(self) -> None:
         super().__init__(NAME)
         self._follower: Follower | None = None
-        self._value = DeclaredParameters(self, FILTER.parameters, self._on_parameters_set)
-        self._complaints = Complaints(self.get_logger())
-        self._source = ModelSource(self._value("model_path"))
         self._served: ServedModel | None = None
+        self._places: ModelPlaces | None = None
+        self._value = DeclaredParameters(
+            self, FILTER.parameters, self._on_parameters_set, self._refuses
+        )
+        self._complaints = Complaints(self.get_logger())
+        self._model_path = self._value("model_path")
+        self._source = ModelSource(self._model_path)
+        self._told_to_wait = False
         self._inputs: dict[str, TopicInput] = {}
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
         self._active = False
@@ -75,14 +80,13 @@ class FilterNode(LifecycleNode):
         if self._value("stale_after"):
             self.create_timer(self._value("stale_after"), self._on_silence)
         offer(self, {"reset": self._on_reset, "reload": self._on_reload})
-        self._plans: Any = None
-        self._listen_to_plans()
+        self._plans = PlanInput(self, self._complaints, self._log)
         # The handle must be kept: without it the clock forgets the callback.
         self._jumps = self.get_clock().create_jump_callback(
             JumpThreshold(
                 min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
             ),
-            post_callback=self._on_time_jump,
+            post_callback=self.guard.around(self._on_time_jump, "a jump of time"),
         )
 
     # Lifecycle. Exceptions in these callbacks would vanish without a trace.
@@ -96,13 +100,23 @@ class FilterNode(LifecycleNode):
         """Complete the log."""
         self._log.close()
 
+    def give_up(self) -> str:
+        """Publish no longer."""
+        self.trigger_deactivate()
+        return (
+            "the filter deactivates itself; mend the cause, then activate it (ros2 lifecycle set"
+            f" {self.get_fully_qualified_name()} activate) or call ~/reload"
+        )
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the model and follow its topics."""
+        self._told_to_wait = False
         return self._guarded(lambda: self._serve(self._source.load()))
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Publish from now on."""
         self._active = True
+        self.guard.forgive()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -111,7 +125,8 @@ class FilterNode(LifecycleNode):
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the model and its topics."""
+        """Let go of the model and its topics, until it is told to configure again."""
+        self._told_to_wait = True
         return self._guarded(self._stop_serving)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -119,15 +134,7 @@ class FilterNode(LifecycleNode):
         return self._guarded(self._stop_serving)
 
     def _guarded(self, act: Any) -> TransitionCallbackReturn:
-        try:
-            act()
-        except InputError as problem:
-            self._complaints.error("model", str(problem))
-            return TransitionCallbackReturn.FAILURE
-        except Exception:
-            self.get_logger().error(traceback.format_exc())
-            return TransitionCallbackReturn.FAILURE
-        return TransitionCallbackReturn.SUCCESS
+        return self.guard.transition(act, lambda said: self._complaints.error("model", said))
 
     def _start(self) -> bool:
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
@@ -144,6 +151,7 @@ class FilterNode(LifecycleNode):
         follower = Follower(served.model, self._options(), decode)
         self._stop_serving()
         self._served, self._follower, self._inputs = served, follower, inputs
+        self._plans.follower = follower
         self._backlog.expect(configuration.period)
         self._subscribe()
         types = {topic: one.type for topic, one in inputs.items()}
@@ -160,6 +168,7 @@ class FilterNode(LifecycleNode):
         for one in self._inputs.values():
             one.unsubscribe()
         self._inputs, self._follower, self._served = {}, None, None
+        self._plans.follower = None
         self._outputs.forget()
 
     def _subscribe(self) -> None:
@@ -169,23 +178,11 @@ class FilterNode(LifecycleNode):
             one.look_around()
             if one.type and not one.subscribed:
                 one.subscribe(profile, self._receive_times, overridable=True)
-                self._listen_to_plans()
+                self._plans.listen()
             if one.problem:
                 self._complaints.error(one.topic, one.problem)
             else:
-                self._complaints.over(one.topic, f"topic {one.topic} is in order again")
-
-    def _listen_to_plans(self) -> None:
-        """Subscribe to plans after all inputs.
-
-        Of what arrived in the meantime ROS hands out the oldest subscription's first, and a plan
-        answers the observation before it: taken first, it would seem to be a tick older.
-        """
-        if self._plans is not None:
-            self.destroy_subscription(self._plans)
-        self._plans = self.create_subscription(
-            Float64MultiArray, "~/planned_actions", self._on_plan, 10
-        )
+                self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
         follower = self._follower
@@ -229,7 +226,8 @@ class FilterNode(LifecycleNode):
     def _tell(self, outcome: Outcome, follower: Follower) -> None:
         if isinstance(outcome, Step):
             self._complaints.over("feed", "the inputs fit the model again")
-            self._complaints.over("waiting", "every input arrives: forecasts begin")
+            begin = "forecasts begin" if self._active else "forecasts begin once it is activated"
+            self._complaints.over("waiting", f"every input arrives: {begin}")
             if self._active:
                 self._outputs.publish(outcome, follower, self._value("lead"))
         else:
@@ -253,28 +251,16 @@ class FilterNode(LifecycleNode):
         else:
             try:
                 self._serve(self._source.load())
-            except InputError as problem:
-                sentence = f"{problem}; the old model stays in service"
+            except Exception as problem:
+                if not isinstance(problem, InputError):
+                    self.guard.note("loading the model", problem)
+                sentence = f"{described(problem)}; the old model stays in service"
                 self.get_logger().error(sentence)
                 raise InputError(sentence) from None
+            if self.guard.gave_up:
+                self.trigger_activate()
         assert self._served is not None
         return f"serving {self._served.path}"
-
-    def _on_plan(self, message: Any) -> None:
-        follower = self._follower
-        if follower is None or follower.options.future_actions != "topic":
-            self._complaints.warn(
-                "plan", "a plan is ignored: the parameter future_actions is not 'topic'"
-            )
-            return
-        try:
-            plan = plan_in(message, len(follower.model.signature.action_names))
-            follower.take_plan(plan)
-        except InputError as problem:
-            self._complaints.error("plan", str(problem))
-            return
-        self._complaints.over("plan")
-        self._log.plan(plan)
 
     def _on_time_jump(self, jump: Any) -> None:
         """Begin anew when ROS time went back, unless the stamps did so before."""
@@ -291,7 +277,25 @@ class FilterNode(LifecycleNode):
         self._outputs.forget()
         self.get_logger().info(f"reset ({reason}); the belief begins anew")
 
+    def _refuses(self, values: Mapping[str, Any]) -> str:
+        """Return why parameters cannot have these values; empty if they can."""
+        if values["lead"] > values["horizon"]:
+            return f"lead is {values['lead']}; it must be at most the horizon {values['horizon']}"
+        if self._places is None:
+            self._places = ModelPlaces(values["model_path"], values["model_folders"])
+        elif values["model_path"] != self._model_path:
+            if self._served is not None:
+                return (
+                    "model_path can be changed only while the filter is unconfigured: clean it up,"
+                    " set model_path, configure"
+                )
+            return self._places.refusal(values["model_path"])
+        return ""
+
     def _on_parameters_set(self) -> None:
+        if self._value("model_path") != self._model_path:
+            self._model_path = self._value("model_path")
+            self._source = ModelSource(self._model_path)
         if self._follower is None:
             return
         self._follower.change(self._options())
@@ -303,7 +307,7 @@ class FilterNode(LifecycleNode):
         self._rounds += 1
         self._log.flush()
         if self._follower is None:
-            if self._value("autostart") and self._source.changed:
+            if self._value("autostart") and not self._told_to_wait and self._source.changed:
                 self._start()
             return
         self._subscribe()
@@ -315,14 +319,15 @@ class FilterNode(LifecycleNode):
         now = self.get_clock().now()
         if now.nanoseconds == 0:
             self._complaints.warn("waiting", "waiting for /clock: use_sim_time is set")
-        elif waiting := waiting_sentence(follower):
+        elif waiting := waiting_sentence(follower, self._inputs):
             self._complaints.warn("waiting", waiting)
         findings = (
             inputs_finding(self._inputs.values(), follower, now.nanoseconds),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
             model_finding(self._served, self._source.changed),
+            self.guard.finding(),
         )
-        for finding in findings[1:]:
+        for finding in findings[1:3]:
             if finding.level == "ok":
                 self._complaints.over(finding.aspect)
             else:

@@ -22,6 +22,7 @@ from rffpsr_ros.recordings.forecast_messages import (
     ahead_ns,
     band_bounds,
     band_message,
+    has_stamp,
     predicted_message,
     prediction_message,
     trajectory_message,
@@ -100,7 +101,8 @@ class ForecastPublisher:
         if "predicted" in self._listened:
             lead = min(lead, len(values))
             target_ns = origin_ns + ahead_ns(lead, period)
-            self._send_observation("predicted", values[lead - 1], names, target_ns, assumes)
+            if has_stamp(target_ns):
+                self._send_observation("predicted", values[lead - 1], names, target_ns, assumes)
 
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
         assert forecast.half_width is not None

@@ -6,6 +6,7 @@ from rffpsr_ros.nodes.shared.interface import FLOATS, OUTPUT, SENSOR, Interface,
 from rffpsr_ros.nodes.shared.parameters import (
     AUTOSTART,
     EXECUTOR,
+    MODEL_FOLDERS,
     QUEUE_DEPTH,
     RESET_ON_TIME_JUMP,
     Parameter,
@@ -48,8 +49,11 @@ _PARAMETERS = (
     Parameter(
         "model_path",
         "",
-        "The model file to serve; empty: the newest one of the learner.",
+        "The model file to serve; empty: the newest one of the learner. It can be changed while the"
+        " node is unconfigured (cleanup, set, configure), see `model_folders`.",
+        fixed=False,
     ),
+    MODEL_FOLDERS,
     Parameter("horizon", 10, "Ticks that forecasts look ahead.", 1, 10_000, fixed=False),
     Parameter(
         "lead",

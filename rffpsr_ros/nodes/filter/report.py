@@ -21,6 +21,7 @@ class Input(Protocol):
     """What is told of a topic."""
 
     topic: str
+    resolved: str
     count: int
     problem: str
 
@@ -59,7 +60,8 @@ def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> 
     said: list[tuple[Level, str]] = []
     period = follower.configuration.period
     pace = follower.configuration.observations[0].topic
-    for one in inputs:
+    by_topic = {one.topic: one for one in inputs}
+    for one in by_topic.values():
         age = one.age(now_ns)
         values[f"{one.topic} rate [Hz]"] = one.rate()
         values[f"{one.topic} age [s]"] = "never" if age is None else age
@@ -67,8 +69,8 @@ def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> 
         if one.problem:
             said.append(("error", one.problem))
         elif one.topic == pace and age is not None and age > max(SILENT_SECONDS, 5 * period):
-            said.append(("stale", f"{one.topic} has been silent for {age:.1f} s"))
-    waiting = waiting_sentence(follower)
+            said.append(("stale", f"{one.resolved} has been silent for {age:.1f} s"))
+    waiting = waiting_sentence(follower, by_topic)
     if waiting:
         said.append(("warn", waiting))
     for channel, name, seen in follower.sampler.names_never_found:
@@ -81,10 +83,10 @@ def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> 
     return NodeFinding("inputs", worst(level for level, _ in said), message, values)
 
 
-def waiting_sentence(follower: Follower) -> str:
-    """Return what no segment can start without; empty if nothing is missing."""
+def waiting_sentence(follower: Follower, inputs: Mapping[str, Input]) -> str:
+    """Return what no segment can start without, by the names remapped; empty if nothing is."""
     waiting = follower.sampler.waiting_for
-    topics = dict.fromkeys(channel.topic for channel in waiting)
+    topics = dict.fromkeys(inputs[channel.topic].resolved for channel in waiting)
     return "waiting for a first sample of " + ", ".join(topics) if topics else ""
 
 

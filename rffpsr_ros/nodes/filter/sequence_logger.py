@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -52,28 +52,30 @@ class SequenceLogger:
     def options(self, options: FollowOptions) -> None:
         """Log that options were changed."""
         self._options = options
-        if self._log is not None:
-            self._log.options(options, self._checksum)
+        self._attempt(lambda log: log.options(options, self._checksum))
 
     def reset(self, reason: str, start: str) -> None:
         """Log that the follower was reset."""
         self._early_plan = None
-        if self._log is not None:
-            self._log.reset(reason, start)
+        self._attempt(lambda log: log.reset(reason, start))
 
     def plan(self, plan: Array) -> None:
         """Log a plan; one that arrives before all messages, just before the first of them."""
-        if self._log is not None:
-            self._log.plan(plan)
-        else:
+        if self._log is None:
             self._early_plan = plan
+        self._attempt(lambda log: log.plan(plan))
 
     def flush(self) -> None:
         """Let everything so far survive a kill."""
+        self._attempt(SequenceLog.flush)
+
+    def _attempt(self, write: Callable[[SequenceLog], None]) -> None:
+        """Write to the bag, if one is open."""
+        if self._log is None:
+            return
         try:
-            if self._log is not None:
-                self._log.flush()
-        except OSError as problem:
+            write(self._log)
+        except (OSError, InputError) as problem:
             self._give_up(problem)
 
     def close(self) -> None:

@@ -18,6 +18,9 @@ CHANNELS = "rffpsr_channels"
 """Keys of the metadata in an episode's bag: its label, and the channel configuration as JSON."""
 
 FEWEST_TICKS = 2
+SHORT_SECONDS = 1.0
+MOST_SHORT_RUNS = 5
+"""When time goes back so often in a row, each time after less than so long, recording ends."""
 
 
 class EpisodeKeeper:
@@ -54,6 +57,7 @@ class EpisodeKeeper:
         self._newest: dict[str, int] = {}
         self._oldest = 0
         self._begin: Callable[[], Episode] | None = None
+        self._short_runs = 0
         self._tolerance_ns = int(configuration.exact_period_ns)
 
     def start(self, types: Mapping[str, str], typestore: Typestore, label: str) -> Episode:
@@ -66,6 +70,9 @@ class EpisodeKeeper:
         """
         if self.episode is not None:
             raise InputError(f"episode {self.episode.name} is already being recorded")
+        if self.store.ensure():
+            self._say(f"the folder {self.store.folder} was gone; it is made anew")
+        self._short_runs = 0
         channels = json.dumps(self._configuration.with_types(types).to_mapping())
         labels = {LABEL: label, CHANNELS: channels}
         self._begin = lambda: self.store.begin(types, typestore, labels, self._now(), label)
@@ -84,9 +91,7 @@ class EpisodeKeeper:
         newest = self._newest.get(topic, stamp_ns)
         back = max(newest - stamp_ns - self._tolerance_ns, self.episode.last_ns - receive_ns)
         if back > 0 and self._split:
-            self._say(f"time went back: episode {self.episode.name} ends, another begins")
-            self.end()
-            self._open()
+            self._jump(topic)
         self._newest[topic] = max(stamp_ns, self._newest.get(topic, stamp_ns))
         self._oldest = min(stamp_ns, self._oldest or stamp_ns)
         try:
@@ -105,6 +110,12 @@ class EpisodeKeeper:
         """
         if self.episode is None:
             return
+        if self.episode.lost:
+            episode, self.episode = self.episode, None
+            episode.discard()
+            raise InputError(
+                f"episode {episode.name} is lost: someone removed {self.store.folder}, or its disk"
+            )
         try:
             self.episode.flush()
         except OSError as problem:
@@ -124,9 +135,10 @@ class EpisodeKeeper:
             bag = episode.keep()
         except OSError as problem:
             episode.abandon()
+            later = "what was recorded is gone" if episode.lost else "it will be when the learner"
+            later += "" if episode.lost else " starts again"
             self._say(
-                f"episode {episode.name} could not be completed ({problem.strerror}); it will be"
-                " when the learner starts again"
+                f"episode {episode.name} could not be completed ({problem.strerror}); {later}"
             )
             return None
         self.kept += 1
@@ -141,6 +153,28 @@ class EpisodeKeeper:
         episode.discard()
         self._say(f"episode {episode.name} discarded")
         return episode.name
+
+    def _jump(self, topic: str) -> None:
+        """End the episode, as time went back, and begin another, unless that happens all the time.
+
+        Raises
+        ------
+        InputError
+            If so: two clocks on one topic would leave hundreds of episodes of a moment each.
+        """
+        assert self.episode is not None
+        name, seconds = self.episode.name, self.episode.duration
+        self._short_runs = self._short_runs + 1 if seconds < SHORT_SECONDS else 0
+        if self._short_runs >= MOST_SHORT_RUNS:
+            self.end()
+            raise InputError(
+                f"recording ended: time went back {self._short_runs} times in a row after less than"
+                f" {SHORT_SECONDS:g} s, the last time on {topic}; look whether two publishers of"
+                " one topic have different clocks"
+            )
+        self._say(f"time went back: episode {name} ends, another begins")
+        self.end()
+        self._open()
 
     def _open(self) -> Episode:
         assert self._begin is not None

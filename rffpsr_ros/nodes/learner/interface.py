@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from rffpsr_ros.nodes.shared.interface import LATCHED, Interface, Service, Topic
-from rffpsr_ros.nodes.shared.parameters import AUTOSTART, EXECUTOR, RESET_ON_TIME_JUMP, Parameter
+from rffpsr_ros.nodes.shared.parameters import (
+    AUTOSTART,
+    EXECUTOR,
+    MODEL_FOLDERS,
+    RESET_ON_TIME_JUMP,
+    Parameter,
+)
 
 _DESCRIPTION = """\
 Records episodes of a running robot and trains a model on them. What to record is the channel
@@ -20,7 +26,9 @@ ros2 service call /rffpsr_learner/train std_srvs/srv/Trigger
 configuration stand in the metadata (`custom_data`: `label`, `rffpsr_channels`). While one is
 recorded it lies in the hidden folder `.recording`, written out every quarter of a second: after a
 kill the next learner completes what was left. When time goes back one episode ends and the next
-begins. With less than `minimum_free_disk` an episode ends, and is kept.
+begins; when that happens five times in a row, each time after less than a second, recording ends,
+as two clocks on one topic would leave hundreds of bags. With less than `minimum_free_disk` an
+episode ends, and is kept.
 
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
@@ -44,9 +52,11 @@ _PARAMETERS = (
     Parameter(
         "model_path",
         "",
-        "The model file to write; empty: a new one named by date in `rffpsr/models` in `ROS_HOME`.",
+        "The model file to write; empty: a new one named by date in `rffpsr/models` in `ROS_HOME`."
+        " It replaces a model file, and nothing else; see `model_folders`.",
         fixed=False,
     ),
+    MODEL_FOLDERS,
     Parameter(
         "episode.label",
         "",

@@ -5,26 +5,26 @@ See docs/nodes.md for its topics, services and parameters.
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_msgs.msg import Bool
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.storage import refuse_to_replace_other_files
 from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
 from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.learner.recovery import Recovery
+from rffpsr_ros.nodes.learner.status_output import StatusOutput
 from rffpsr_ros.nodes.learner.training_run import TrainingRun, model_written
+from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
-from rffpsr_ros.nodes.shared.default_places import episodes_folder, new_model_path
-from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, status
+from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder, new_model_path
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
@@ -36,19 +36,18 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 
 NAME = LEARNER.name
 HOUSEKEEPING_SECONDS = 0.25
-LATCHED = QoSProfile(
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
+PAUSE_SECONDS = 10.0
+"""So long after a recording failed none starts by itself."""
+READY = NodeFinding("learner", "ok", "ready", {})
 
 
-class LearnerNode(LifecycleNode):
+class LearnerNode(GuardedNode, LifecycleNode):
     """Lifecycle node: configured it listens, active it records and trains."""
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        self._value = DeclaredParameters(self, LEARNER.parameters)
+        self._places: ModelPlaces | None = None
+        self._value = DeclaredParameters(self, LEARNER.parameters, refuses=self._refuses)
         self._complaints = Complaints(self.get_logger())
         self._configuration: ChannelConfiguration | None = None
         self._keeper: EpisodeKeeper | None = None
@@ -56,11 +55,10 @@ class LearnerNode(LifecycleNode):
         self._recovery: Recovery | None = None
         self._training: TrainingRun | None = None
         self._outcome = NodeFinding("learner", "ok", "not configured yet", {})
-        self._told: tuple[Any, ...] = ()
         self._active = False
+        self._auto_start_after = 0.0
         self._receive_times = ReceiveTimes(node_time(self))
-        self._status = self.create_publisher(DiagnosticStatus, "~/status", LATCHED)
-        self._recording = self.create_publisher(Bool, "~/recording", LATCHED)
+        self._output = StatusOutput(self)
         offer(
             self,
             {
@@ -84,10 +82,26 @@ class LearnerNode(LifecycleNode):
 
     def close(self) -> None:
         """End the episode, which is kept, and the training, which leaves nothing."""
-        if self._keeper is not None:
-            self._keeper.end()
-        if self._training is not None:
-            self._training.cancel()
+        training, self._training = self._training, None
+        try:
+            if self._keeper is not None:
+                self._keeper.end()
+        finally:
+            if training is not None:
+                training.cancel()
+
+    def give_up(self) -> str:
+        """End what is under way."""
+        self.trigger_deactivate()
+        return (
+            "the learner deactivates itself; mend the cause, then activate it (ros2 lifecycle set"
+            f" {self.get_fully_qualified_name()} activate)"
+        )
+
+    def tell_faults(self) -> None:
+        """Publish what the guard finds, in the status too."""
+        super().tell_faults()
+        self._tell()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Find out what to record and where to."""
@@ -96,13 +110,13 @@ class LearnerNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Record and train when asked, from now on."""
         self._active = True
+        self.guard.forgive()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End what is under way."""
         self._active = False
-        self.close()
-        self._training = None
+        self._guarded(self.close)
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -112,22 +126,14 @@ class LearnerNode(LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End what is under way and let go of the topics."""
         self._active = False
-        self.close()
+        self._guarded(self.close)
         return self._guarded(self._let_go)
 
     def _guarded(self, act: Callable[[], None]) -> TransitionCallbackReturn:
         try:
-            act()
-        except InputError as problem:
-            self._outcome = NodeFinding("learner", "error", str(problem), {})
-            self.get_logger().error(str(problem))
-            return TransitionCallbackReturn.FAILURE
-        except Exception:
-            self.get_logger().error(traceback.format_exc())
-            return TransitionCallbackReturn.FAILURE
+            return self.guard.transition(act, self._fail)
         finally:
             self._tell()
-        return TransitionCallbackReturn.SUCCESS
 
     def _configure(self) -> None:
         configuration = channels_given_to(self)
@@ -139,7 +145,7 @@ class LearnerNode(LifecycleNode):
             store, configuration, self.get_logger().info, self._value("reset_on_time_jump")
         )
         self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
-        self._outcome = NodeFinding("learner", "ok", "ready", {})
+        self._outcome = READY
         self.get_logger().info(
             f"listening to {', '.join(configuration.topics)}; {len(store.kept())} episodes in"
             f" {store.folder}"
@@ -159,7 +165,7 @@ class LearnerNode(LifecycleNode):
             if one.problem:
                 self._complaints.error(one.topic, one.problem)
                 continue
-            self._complaints.over(one.topic, f"topic {one.topic} is in order again")
+            self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
             if not one.type or not one.publishers():
                 continue
             profile = one.follows(depth)
@@ -181,14 +187,16 @@ class LearnerNode(LifecycleNode):
     def _start_episode(self) -> str:
         keeper = self._ready()
         self._check_disk(keeper)
-        unknown = [one.topic for one in self._inputs.values() if not one.type]
+        unknown = [one.resolved for one in self._inputs.values() if not one.type]
         if unknown:
             raise InputError(f"the type of {', '.join(unknown)} is unknown: nobody publishes it")
         types = {one.topic: one.type for one in self._inputs.values()}
         label = self._value("episode.label")
         episode = keeper.start(types, typestore_of(types.values()), label)
         self._complaints.over("learner")
-        silent = [one.topic for one in self._inputs.values() if not one.subscribed]
+        if self._outcome.level == "error":
+            self._outcome = READY
+        silent = [one.resolved for one in self._inputs.values() if not one.subscribed]
         return f"recording {episode.name}" + (
             f"; nobody publishes {', '.join(silent)} yet" if silent else ""
         )
@@ -223,7 +231,14 @@ class LearnerNode(LifecycleNode):
                 f" minimum_free_disk ({needed:.0f} MB)"
             )
 
+    def _refuses(self, values: Mapping[str, Any]) -> str:
+        """Return why parameters cannot have these values; empty if they can."""
+        if self._places is None:
+            self._places = ModelPlaces(values["model_path"], values["model_folders"])
+        return self._places.refusal(values["model_path"])
+
     def _fail(self, sentence: str) -> None:
+        self._auto_start_after = monotonic() + PAUSE_SECONDS
         self._outcome = NodeFinding("learner", "error", sentence, {})
         self._complaints.error("learner", sentence)
         self._tell()
@@ -241,6 +256,8 @@ class LearnerNode(LifecycleNode):
                 return
             if longest and keeper.episode.duration >= longest:
                 keeper.end()
+        elif monotonic() < self._auto_start_after:
+            return
         elif self._value("episode.auto_start") and all(i.count for i in self._inputs.values()):
             self._start_episode()
 
@@ -257,6 +274,7 @@ class LearnerNode(LifecycleNode):
         if not bags:
             raise InputError(f"there is no episode in {keeper.store.folder} to train on")
         target = new_model_path(self._value("model_path"), datetime.now())
+        refuse_to_replace_other_files(target)
         self._training = TrainingRun(self._configuration.to_mapping(), bags, target)
         self._outcome = NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
         self.get_logger().info(f"training on {len(bags)} episodes")
@@ -317,21 +335,7 @@ class LearnerNode(LifecycleNode):
         self._tell()
 
     def _tell(self) -> None:
-        """Publish status and recording, if they changed."""
-        episode = None if self._keeper is None else self._keeper.episode
-        values = dict(self._outcome.values)
-        if self._keeper is not None:
-            values["kept episodes"] = self._keeper.kept
-        if self._training is not None:
-            values |= self._training.progress()
-        values["recording"] = "" if episode is None else episode.name
-        finding = self._outcome._replace(values=values)
-        news = (finding.level, finding.message, tuple(values.items()))
-        if news == self._told:
-            return
-        self._told = news
-        self._status.publish(status(self.get_name(), finding))
-        self._recording.publish(Bool(data=episode is not None))
+        self._output.tell(self._outcome, self._keeper, self._training)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

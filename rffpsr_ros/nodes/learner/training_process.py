@@ -1,9 +1,10 @@
 """Training in a process of its own: a request on standard input, progress as JSON lines on output.
 
-The request is one JSON line: ``channels`` (the configuration), ``bags`` and ``out`` (the model
-file). What the recordings lack is told as warnings. Standard input stays open as long as the parent
-lives and wants the model; when it closes, or on SIGTERM, this process ends and leaves no file
-behind. It imports no ROS.
+The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`` (the model file)
+and ``staging``, a folder beside it that this process makes, writes the model in, and removes. What
+the recordings lack is told as warnings. Standard input stays open as long as the parent lives and
+wants the model; when it closes, or on SIGTERM, this process ends and leaves no file behind. It
+imports no ROS.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -20,8 +22,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.live_error import training_error
+from rffpsr_ros.models.storage import refuse_to_replace_other_files
 from rffpsr_ros.training.train import TrainingPlan, train
 
 ALL = (1, 0, 0)
@@ -61,13 +64,25 @@ def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
         progress=_progress,
         before_learning=_warn,
     )
-    target = Path(request["out"])
-    target.parent.mkdir(parents=True, exist_ok=True)
-    trained.model.save(target)
+    target, staging = Path(request["out"]), Path(request["staging"])
+    _write(trained.model, target, staging)
     error = training_error(trained.model)
     mean_squares = [] if error is None else error.mean(axis=1).tolist()
     described = trained.recordings.describe()
     return {"model": str(target), "trained_on": described, "mse": mean_squares}
+
+
+def _write(model: Any, target: Path, staging: Path) -> None:
+    """Let the model appear at its place, complete or not at all."""
+    refuse_to_replace_other_files(target)
+    try:
+        staging.mkdir(parents=True)
+        model.save(staging / "model")
+        (staging / "model").replace(target)
+    except OSError as problem:
+        raise InputError(f"cannot write {shown(target, 200)}: {problem.strerror}") from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _warn(plan: TrainingPlan) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +50,7 @@ class TrainingRun:
     """
 
     def __init__(self, channels: Mapping[str, Any], bags: Sequence[Path], target: Path) -> None:
-        self.target = target
+        self._staging = target.parent / f".training_{secrets.token_hex(8)}"
         self.stage = "starting"
         self.fraction = 0.0
         self.error: float | None = None
@@ -65,10 +68,15 @@ class TrainingRun:
             env=_environment(),
             start_new_session=True,  # Ctrl-C in the terminal is for the node to handle.
         )
-        request = {"channels": channels, "bags": [str(b) for b in bags], "out": str(target)}
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
+        request = {
+            "channels": channels,
+            "bags": [str(b) for b in bags],
+            "out": str(target),
+            "staging": str(self._staging),
+        }
+        # A pipe takes 64 kB, and the rest only once the process reads, which it may never do.
+        ask = threading.Thread(target=self._ask, args=(json.dumps(request) + "\n",), daemon=True)
+        ask.start()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -79,7 +87,7 @@ class TrainingRun:
         """
         ended = self._process.poll() is not None
         if ended:
-            self._listener.join()
+            self._listener.join(PATIENCE)  # a process it has started itself may hold its output
         while self._heard:
             entry = self._heard.popleft()
             if "stage" in entry:
@@ -91,6 +99,7 @@ class TrainingRun:
                 self._result = entry
         if not ended:
             return None
+        shutil.rmtree(self._staging, ignore_errors=True)  # a killed process could not do it
         return self._result or {"error": self._failure()}
 
     def progress(self) -> dict[str, Any]:
@@ -102,30 +111,38 @@ class TrainingRun:
         return values
 
     def cancel(self) -> None:
-        """End the process, and remove what it may have begun to write."""
+        """End the process, and remove what it may have begun to write, and nothing else."""
         self._process.terminate()
         try:
             self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        for partial in self.target.parent.glob(f".{self.target.name}.*"):
-            partial.unlink(missing_ok=True)
+        shutil.rmtree(self._staging, ignore_errors=True)
+
+    def _ask(self, request: str) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it has ended, and `poll` tells why
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             try:
-                self._heard.append(json.loads(line))
+                entry = json.loads(line)
             except ValueError:
                 continue  # a library that prints
+            if isinstance(entry, dict):
+                self._heard.append(entry)
 
     def _failure(self) -> str:
         """Return why the process ended without saying."""
         self._errors.seek(0)
         lines = self._errors.read().strip().splitlines()
         code = self._process.returncode
-        return f"training ended with code {code}" + (f": {lines[-1]}" if lines else "")
+        how = f"ended with code {code}" if code >= 0 else f"was killed by signal {-code}"
+        return f"training {how}" + (f": {lines[-1]}" if lines else "")
 
 
 def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> NodeFinding:

@@ -38,7 +38,7 @@ def status(node_name: str, finding: NodeFinding) -> Any:
         "diagnostic_msgs/msg/DiagnosticStatus",
         level=_LEVELS[finding.level],
         name=f"{node_name}: {finding.aspect}",
-        message=finding.message,
+        message=on_one_line(finding.message),
         hardware_id="",
         values=[
             make("diagnostic_msgs/msg/KeyValue", key=key, value=_text(value))
@@ -57,7 +57,20 @@ def diagnostic_array(node_name: str, stamp: Any, findings: Iterable[NodeFinding]
 
 
 def _text(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else on_one_line(str(value), 4000)
+
+
+def on_one_line(text: str, most: int = 600) -> str:
+    """Return text of which parts may be foreign as a log can take it: one line, not too long.
+
+    What cannot be printed is written as Python writes it, so that nobody can forge a line.
+    """
+    cut = text if len(text) <= most else text[: most - 3] + "..."
+    return cut if cut.isprintable() else "".join(map(_printable, cut))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else repr(character)[1:-1]
 
 
 class Complaints:
@@ -71,15 +84,15 @@ class Complaints:
         """Log an error about something, unless it is what was said of it last."""
         if self._said.get(about) != sentence:
             self._said[about] = sentence
-            self._logger.error(sentence)
+            self._logger.error(on_one_line(sentence))
 
     def warn(self, about: str, sentence: str) -> None:
         """Log a warning about something, unless it is what was said of it last."""
         if self._said.get(about) != sentence:
             self._said[about] = sentence
-            self._logger.warning(sentence)
+            self._logger.warning(on_one_line(sentence))
 
     def over(self, about: str, sentence: str = "") -> None:
         """Note that there is nothing to complain of any more; say so if there was."""
         if self._said.pop(about, None) is not None and sentence:
-            self._logger.info(sentence)
+            self._logger.info(on_one_line(sentence))

@@ -5,12 +5,13 @@ The parameters of a node stand in its `interface`; reading them needs no ROS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.nodes.shared.rclpy_internals import parameter_overrides
 
 Value = bool | int | float | str | list[str] | list[float]
@@ -45,6 +46,13 @@ class Parameter:
         return f"at least {low}" if low else f"at most {high}" if high else ""
 
 
+MODEL_FOLDERS = Parameter(
+    "model_folders",
+    [""],
+    "Folders below which `model_path` may lie when it is set while the node runs. Always allowed"
+    " are the folder of the `model_path` that the node was started with and `rffpsr/models` in"
+    " `ROS_HOME`.",
+)
 AUTOSTART = Parameter(
     "autostart", True, "Configure and activate without being told to by a lifecycle manager."
 )
@@ -77,11 +85,14 @@ class DeclaredParameters:
         Whose, and which.
     changed
         Called after values were set.
+    refuses
+        Called with all values as they would be, by name, before some are set; returns why they
+        cannot be, empty if they can. Those that the node starts with are asked about as well.
 
     Raises
     ------
     InputError
-        As `declare`.
+        As `declare`, or if ``refuses`` says so.
     """
 
     def __init__(
@@ -89,13 +100,16 @@ class DeclaredParameters:
         node: Any,
         table: Sequence[Parameter],
         changed: Callable[[], None] | None = None,
+        refuses: Callable[[Mapping[str, Any]], str] | None = None,
     ) -> None:
         self._node, self._table = node, table
-        self._changed = changed
+        self._changed, self._refuses = changed, refuses
         declare(node, table)
         self._read()
         for sentence in misspelt(parameter_overrides(node), self._values):
             node.get_logger().warning(sentence)
+        if refuses is not None and (reason := refuses(self._values)):
+            raise InputError(reason)
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._take)
 
@@ -109,7 +123,11 @@ class DeclaredParameters:
     def _check(self, changed: Iterable[Any]) -> Any:
         from rcl_interfaces.msg import SetParametersResult
 
-        reason = refusal(self._table, changed)
+        changes = list(changed)
+        reason = refusal(self._table, changes)
+        if not reason and self._refuses is not None:
+            known = {one.name: one.value for one in changes if one.name in self._values}
+            reason = self._refuses({**self._values, **known})
         return SetParametersResult(successful=not reason, reason=reason)
 
     def _take(self, changed: Iterable[Any]) -> None:
@@ -146,7 +164,9 @@ def declare(node: Any, table: Iterable[Parameter]) -> None:
         except (InvalidParameterTypeException, InvalidParameterValueException) as problem:
             raise InputError(_wrong_value(parameter, str(problem))) from None
         if parameter.choices and value not in parameter.choices:
-            raise InputError(f"parameter '{parameter.name}' is {value!r}; {_right(parameter)}")
+            raise InputError(f"parameter '{parameter.name}' is {shown(value)}; {_right(parameter)}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"parameter '{parameter.name}' is not finite; {_right(parameter)}")
 
 
 def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:
@@ -157,8 +177,12 @@ def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:
     known = {parameter.name: parameter for parameter in table}
     for change in changed:
         parameter = known.get(change.name)
-        if parameter is not None and parameter.choices and change.value not in parameter.choices:
-            return f"parameter '{change.name}' is {change.value!r}; {_right(parameter)}"
+        if parameter is None:
+            continue
+        if parameter.choices and change.value not in parameter.choices:
+            return f"parameter '{change.name}' is {shown(change.value)}; {_right(parameter)}"
+        if isinstance(change.value, float) and not math.isfinite(change.value):
+            return f"parameter '{change.name}' is not finite; {_right(parameter)}"
     return ""
 
 

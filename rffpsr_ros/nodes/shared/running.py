@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import traceback
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Protocol
@@ -20,6 +21,7 @@ from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.callback_guard import Ending, described
 from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, make_executor
 from rffpsr_ros.nodes.shared.rclpy_internals import leave_executor
 
@@ -38,8 +40,12 @@ class Runnable(Protocol):
         ...
 
 
-class Finished(Exception):
+class Finished(Ending):
     """Raised by a node that has done all it was started for."""
+
+
+class Failed(Ending):
+    """Raised by a node that cannot do what it was started for: why, in one sentence."""
 
 
 class _Stop:
@@ -57,8 +63,9 @@ class _Stop:
 def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = None) -> int:
     """Run a node until it is asked to end; return the exit code.
 
-    ``make`` returns a ROS node that is `Runnable` and has the parameter ``executor``. An
-    `InputError` at the start is logged in one line and makes the code 2.
+    ``make`` returns a `GuardedNode` that is `Runnable` and has the parameter ``executor``. An
+    `InputError` at the start, or `Failed` later, is logged in one line and makes the code 2;
+    anything else that keeps it from starting makes it 1.
     """
     stop = _Stop()
     rclpy.init(
@@ -74,12 +81,13 @@ def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = No
         _spin(node, stop)
     except (ExternalShutdownException, Finished):
         pass
-    except InputError as problem:
-        get_logger(name).error(str(problem))
-        code = 2
+    except Exception as problem:
+        get_logger(name).error(described(problem))
+        get_logger(name).debug(traceback.format_exc())
+        code = 2 if isinstance(problem, InputError | Failed) else 1
     finally:
         if node is not None:
-            node.close()
+            node.guard.around(node.close, "the end")()
             node.destroy_node()
         rclpy.try_shutdown()
     return code
@@ -93,7 +101,12 @@ def _spin(node: Any, stop: _Stop) -> None:
     limit = WAKE_SECONDS if executor_name(node) == EVENTS else None
     try:
         while rclpy.ok() and not stop.asked:
-            executor.spin_once(timeout_sec=limit)
+            try:
+                executor.spin_once(timeout_sec=limit)
+            except (Ending, ExternalShutdownException):
+                raise
+            except Exception as problem:  # of rclpy itself: all callbacks are guarded
+                node.guard.note("taking what arrived", problem)
     finally:
         wake.cancel()
         leave_executor(node)

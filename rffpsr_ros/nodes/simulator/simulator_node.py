@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
@@ -34,7 +35,7 @@ MOST_BEHIND_NS = 500_000_000
 """In real time, ticks up to so far behind are made up for; beyond, time is skipped."""
 
 
-class SimulatorNode(Node):
+class SimulatorNode(GuardedNode, Node):
     """Simulates in real time by the node's clock, or sets the pace itself by publishing /clock."""
 
     def __init__(self) -> None:
@@ -85,6 +86,12 @@ class SimulatorNode(Node):
 
     def close(self) -> None:
         """Leave nothing behind: there is nothing open."""
+
+    def give_up(self) -> str:
+        """Stand still."""
+        if self._timer is not None:
+            self._timer.cancel()
+        return "the simulation stands still; mend the cause, then call ~/reset"
 
     def _on_timer(self) -> None:
         if self._simulation is None:
@@ -173,6 +180,9 @@ class SimulatorNode(Node):
         if self._simulation is None:
             raise InputError("the simulation has not started: there is no time yet")
         self._simulation.restart()
+        if self.guard.gave_up:
+            self.guard.forgive()
+            self._timer.reset()
         return "the robot is back at the start"
 
 

@@ -17,7 +17,7 @@ def find_bags(paths: Sequence[str | Path]) -> list[Path]:
     """Return the bags that paths mean, each once, in the order given (folders in natural order).
 
     A path is a bag (a rosbag2 folder, a storage file, a ROS 1 bag), a folder in which bags are
-    looked for at any depth, or a pattern such as ``runs/*.mcap``.
+    looked for at any depth but not in what is hidden, or a pattern such as ``runs/*.mcap``.
 
     Raises
     ------
@@ -57,6 +57,8 @@ def _inside(folder: Path) -> list[Path]:
         return [folder]
     bags = []
     for entry in entries:
+        if entry.name.startswith("."):
+            continue  # such as an episode that is being recorded
         if entry.is_dir():
             bags += _inside(entry)
         elif entry in storage or entry.name.endswith(_ROS1_SUFFIXES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,3 +116,50 @@ def test_a_full_disk_ends_the_episode_and_the_next_start_completes_it(tmp_path: 
     saved, lost = EpisodeStore(tmp_path).recover()
     assert len(saved) == 1
     assert lost == []
+
+
+def test_time_that_goes_back_all_the_time_ends_the_recording(recording: Keeper) -> None:
+    """Two clocks on one topic must not leave a bag for every two messages."""
+    receive = 1.0
+
+    def storm() -> None:
+        nonlocal receive
+        for _ in range(200):
+            for stamp in (5.0, 5.1, 5.2, 5.3, 1.0):
+                receive += 0.001
+                recording.take(stamp, receive=receive)
+
+    with pytest.raises(InputError, match="two publishers"):
+        storm()
+    assert recording.keeper.episode is None
+    assert kept(recording) <= 6
+    again = recording.keeper.start(TYPES, STORE, "label")
+    recording.take(*(receive + 0.1 * n + 100 for n in range(10)))
+    assert again.count == 10
+
+
+def test_a_bag_played_in_a_loop_is_split_as_often_as_it_begins_anew(recording: Keeper) -> None:
+    for loop in range(12):
+        for n in range(15):
+            recording.take(1 + 0.1 * n, receive=1 + 2 * loop + 0.1 * n)
+    assert recording.keeper.episode is not None
+    assert kept(recording) == 11
+
+
+def test_a_folder_removed_while_recording_is_one_sentence(tmp_path: Path) -> None:
+    recording = Keeper(tmp_path / "episodes")
+    for end in (recording.keeper.end, recording.keeper.discard, recording.keeper.flush):
+        recording.keeper.start(TYPES, STORE, "label")
+        recording.take(1.0, 1.5, 2.0)
+        shutil.rmtree(tmp_path / "episodes")
+        if end == recording.keeper.flush:
+            with pytest.raises(InputError, match="is lost"):
+                end()
+        else:
+            end()
+        assert recording.keeper.episode is None
+    assert any("what was recorded is gone" in sentence for sentence in recording.said)
+    recording.keeper.start(TYPES, STORE, "label")
+    recording.take(1.0, 1.5, 2.0)
+    assert "is made anew" in recording.said[-2]
+    assert recording.keeper.end() is not None

@@ -128,7 +128,7 @@ def test_from_episodes_to_a_model_that_the_filter_serves(ros: Any) -> None:
     assert all("white_noise" in bag.name for bag in episodes(ros))
     assert call(ros, "train").success
     assert not call(ros, "train").success  # one at a time
-    ros.peer.until(lambda: "model" in states[-1], "a model")
+    ros.peer.until(lambda: "model" in states[-1], "a model", patience=180)
     assert any("stage" in state for state in states)
     assert states[-1][""].startswith("model written")
     # `play` stamps an observation just after the command that has moved it already.
@@ -325,7 +325,7 @@ def test_a_kill_loses_at_most_the_last_second_and_the_rest_trains(ros: Any) -> N
     assert len(trajectory) >= len(old) - 2
     states = latched(ros)
     assert call(ros, "train").success
-    ros.peer.until(lambda: "model" in states[-1], "a model")
+    ros.peer.until(lambda: "model" in states[-1], "a model", patience=180)
 
 
 def test_an_episode_holds_every_message_sent_reliably_at_1_khz(ros: Any) -> None:

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.shared.default_places import new_model_path, served_model_path
+from rffpsr_ros.nodes.shared.default_places import (
+    ModelPlaces,
+    new_model_path,
+    served_model_path,
+)
 
 
 @pytest.fixture
@@ -35,3 +39,37 @@ def test_a_new_model_is_named_by_date(home: Path) -> None:
     path = new_model_path("", datetime(2026, 1, 2, 3, 4, 5))
     assert path == home / "models" / "model_2026-01-02_03-04-05.psr"
     assert new_model_path("arm.psr", datetime(2026, 1, 2)) == Path("arm.psr")
+
+
+def test_a_link_to_nowhere_is_no_model(home: Path) -> None:
+    folder = home / "models"
+    folder.mkdir(parents=True)
+    (folder / "gone.psr").symlink_to(folder / "nowhere.psr")
+    with pytest.raises(InputError, match="no model"):
+        served_model_path("")
+    (folder / "arm.psr").touch()
+    assert served_model_path("") == folder / "arm.psr"
+
+
+def test_at_run_time_a_model_path_leads_below_allowed_folders_only(
+    home: Path, tmp_path: Path
+) -> None:
+    started, given = tmp_path / "robots", tmp_path / "given"
+    for folder in (started, given):
+        folder.mkdir()
+    places = ModelPlaces(str(started / "arm.psr"), ["", str(given)])
+    assert ModelPlaces("", []).refusal("") == ""
+    for fine in (started / "new.psr", given / "deep" / "a.psr", home / "models" / "b.psr"):
+        assert places.refusal(str(fine)) == ""
+    (started / "way_out").symlink_to("/etc")
+    for wrong in (
+        "/etc/passwd",
+        str(started / ".." / "x.psr"),
+        str(started / "way_out" / "passwd"),
+        str(given),
+        "~nobody_of_this_name/x.psr",
+        "x\ny.psr",
+    ):
+        sentence = places.refusal(wrong)
+        assert "model_path is" in sentence
+        assert "\n" not in sentence
