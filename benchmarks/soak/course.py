@@ -240,7 +240,7 @@ def _life(life: list[Health]) -> dict[str, Any]:
     return {
         "seconds": round(span, 1),
         "growth_megabytes": verdict.growth(
-            [one.at for one in life], [one.pss for one in life], WARM_UP_SECONDS
+            [one.at for one in life], [one.rss for one in life], WARM_UP_SECONDS
         ),
         **{
             f"{name} MB": [round(getattr(one, name), 1) for one in _some(life)]

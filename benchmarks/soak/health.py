@@ -25,7 +25,8 @@ class Health(NamedTuple):
 def health(pid: int, at: float) -> Health | None:
     """Return what a process takes now; None if it is gone.
 
-    ``pss`` shares out what several processes have in common, ``private`` leaves it out.
+    ``pss`` shares out what several processes have in common, ``private`` leaves it out: both change
+    with whoever else runs the same libraries, ``rss`` does not.
     """
     folder = Path(f"/proc/{pid}")
     try:

@@ -29,6 +29,7 @@ from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
+    NOTHING_SERVED,
     StepTimes,
     forecast_finding,
     inputs_finding,
@@ -38,7 +39,7 @@ from rffpsr_ros.nodes.filter.report import (
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
 from rffpsr_ros.nodes.shared.default_places import ModelPlaces
-from rffpsr_ros.nodes.shared.diagnostics import Complaints, diagnostic_array
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.shared.running import run
@@ -153,6 +154,7 @@ class FilterNode(GuardedNode, LifecycleNode):
         self._served, self._follower, self._inputs = served, follower, inputs
         self._plans.follower = follower
         self._backlog.expect(configuration.period)
+        self._outputs.promise(configuration.period, self._value)
         self._subscribe()
         types = {topic: one.type for topic, one in inputs.items()}
         self._log.begin(types, follower.options, served.checksum)
@@ -300,6 +302,7 @@ class FilterNode(GuardedNode, LifecycleNode):
             return
         self._follower.change(self._options())
         self._log.options(self._options())
+        self._outputs.promise(self._follower.configuration.period, self._value)
 
     # Every now and then
 
@@ -309,31 +312,33 @@ class FilterNode(GuardedNode, LifecycleNode):
         if self._follower is None:
             if self._value("autostart") and not self._told_to_wait and self._source.changed:
                 self._start()
-            return
-        self._subscribe()
+        else:
+            self._subscribe()
         if self._rounds % DIAGNOSTICS_EVERY == 0:
-            self._report(self._follower)
+            findings = self._found(self._follower) if self._follower else [NOTHING_SERVED]
+            findings.append(self.guard.finding())
+            stamp = self.get_clock().now().to_msg()
+            self._diagnostics.publish(diagnostic_array(self.get_name(), stamp, findings))
 
-    def _report(self, follower: Follower) -> None:
-        assert self._served is not None
+    def _found(self, follower: Follower) -> list[NodeFinding]:
+        assert self._served
         now = self.get_clock().now()
         if now.nanoseconds == 0:
             self._complaints.warn("waiting", "waiting for /clock: use_sim_time is set")
         elif waiting := waiting_sentence(follower, self._inputs):
             self._complaints.warn("waiting", waiting)
-        findings = (
+        findings = [
             inputs_finding(self._inputs.values(), follower, now.nanoseconds),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
             model_finding(self._served, self._source.changed),
-            self.guard.finding(),
-        )
-        for finding in findings[1:3]:
+        ]
+        for finding in findings[1:]:
             if finding.level == "ok":
                 self._complaints.over(finding.aspect)
             else:
                 self._complaints.warn(finding.aspect, finding.message)
-        self._diagnostics.publish(diagnostic_array(self.get_name(), now.to_msg(), findings))
         self._backlog.note_told()
+        return findings
 
     def _options(self) -> FollowOptions:
         names = FollowOptions.__dataclass_fields__

@@ -12,6 +12,7 @@ import numpy as np
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
+from rffpsr_ros.nodes.filter.promise import DEPTH, deadline_seconds, promising
 from rffpsr_ros.nodes.shared.executors import works_on_bytes
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.numerics.arrays import Array
@@ -28,7 +29,8 @@ from rffpsr_ros.recordings.forecast_messages import (
     trajectory_message,
 )
 
-DEPTH = 10
+PROMISED = "prediction"
+"""Offered once its deadline is known: whoever asks for one must never see a weaker offer."""
 LOOK_NS = 50_000_000
 """Every so often it is looked who listens."""
 
@@ -37,16 +39,32 @@ class ForecastPublisher:
     """Publishes what `Follower.feed` returns."""
 
     def __init__(self, node: Any) -> None:
+        self._node = node
+        self._deadline: float | None = None
         types = {**FORECAST_TYPES, "error": PREDICTED_TYPE, "state": PREDICTION_TYPE}
         self._publishers = {
             name: node.create_publisher(message_class(type_name), f"~/{name}", DEPTH)
             for name, type_name in types.items()
+            if name != PROMISED
         }
         self._works_on_bytes = works_on_bytes(node)
         self._listened: set[str] = set()
         self._looked_ns = 0
         self._prepared: dict[str, tuple[Any, PreparedMessage]] = {}
         self._awaited: deque[tuple[int, Array, str]] = deque()
+
+    def promise(self, period: float, value: Callable[[str], Any]) -> None:
+        """Offer ``~/prediction`` as ticks of so many seconds and a node's parameters say."""
+        deadline = deadline_seconds(value("deadline"), period, value("publish_every"))
+        if deadline == self._deadline:
+            return
+        if self._deadline is not None:
+            self._node.destroy_publisher(self._publishers.pop(PROMISED))
+        self._deadline = deadline
+        kind = message_class(PREDICTION_TYPE)
+        self._publishers[PROMISED] = self._node.create_publisher(
+            kind, f"~/{PROMISED}", promising(deadline)
+        )
 
     @property
     def wanted(self) -> bool:

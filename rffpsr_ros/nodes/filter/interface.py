@@ -38,6 +38,35 @@ warn.
 plans and options included; `rffpsr predict BAG --model FILE --out OUT` then gives exactly the
 forecasts that were published.
 
+**When forecasts stop** the controller must know, whatever the cause: a sensor that is silent, a
+node that died or hangs, a network that is gone. `~/prediction` offers a deadline and its
+publisher's liveliness; a subscription that asks for them is told, one that does not asks for
+nothing:
+
+```python
+from rclpy.duration import Duration
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.qos import LivelinessPolicy, QoSProfile
+
+told = SubscriptionEventCallbacks(
+    deadline=lambda event: self.fall_back("no forecast in time"),
+    liveliness=lambda event: event.alive_count or self.fall_back("the filter is gone"),
+)
+quality = QoSProfile(depth=1, deadline=Duration(seconds=0.5), liveliness_lease_duration=Duration(
+    seconds=2), liveliness=LivelinessPolicy.AUTOMATIC)  # no less than the node offers
+self.create_subscription(Float64MultiArray, "rffpsr_filter/prediction", self.plan, quality,
+                         event_callbacks=told)
+```
+
+Falling back means what is safe without forecasts: a controller that needs none, or a stop. The
+deadline runs from the first forecast on: until then the controller waits in its fall-back, and
+returns to it whenever one of the two is told. A forecast whose first label says `stale` was made in
+silence (`stale_after`) and looks ahead from its own time: use it for a brake, not to go on. A
+forecast is for the tick after the newest observation; one that is older than a few ticks
+(`header.stamp` of `~/trajectory`) is late, and says nothing of now. The launch files start a filter
+or learner that ended again after two seconds (`respawn:=false`: never); the belief is then found
+anew from the first ticks seen.
+
 **Cost.** A topic nobody listens to costs nothing; with no listener at all, no forecasts are made
 beyond those that measure the live error, one in `horizon` ticks. `publish_every` thins forecasts,
 never updates. A node that is a hundred ticks behind leaves out forecasts until it has caught up;
@@ -110,6 +139,14 @@ _PARAMETERS = (
         0.0,
         1e9,
     ),
+    Parameter(
+        "deadline",
+        0.0,
+        "Seconds within which the next `~/prediction` is promised, offered as the deadline of its"
+        " quality of service; 0: ten times the time between forecasts.",
+        0.0,
+        1e9,
+    ),
     RESET_ON_TIME_JUMP,
     QUEUE_DEPTH,
     Parameter(
@@ -150,9 +187,10 @@ _TOPICS = (
         "~/prediction",
         "published",
         FLOATS,
-        OUTPUT,
-        "The forecast, horizon x observation, as `layout.dim` says. The first label also says"
-        " which future actions are assumed, and of a forecast made in silence how stale it is.",
+        OUTPUT + ", deadline `deadline`, liveliness automatic with that lease, at least 1 s",
+        "There once a model is served. The forecast, horizon x observation, as `layout.dim` says."
+        " The first label also says which future actions are assumed, and of a forecast made in"
+        " silence how stale it is.",
     ),
     Topic(
         "~/band",
@@ -193,7 +231,8 @@ _TOPICS = (
         "diagnostic_msgs/msg/DiagnosticArray",
         OUTPUT,
         "Inputs (rates, ages, gaps), forecast (step times, live error beside that of training,"
-        " causes of new beliefs) and model (file, checksum), every 0.8 s.",
+        " causes of new beliefs) and model (file, checksum), every 0.8 s; the node's heartbeat,"
+        " with or without a model.",
     ),
 )
 

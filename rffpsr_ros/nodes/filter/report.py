@@ -15,6 +15,8 @@ from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, worst
 
 STEPS_TIMED = 1000
 SILENT_SECONDS = 1.0
+NOTHING_SERVED = NodeFinding("model", "warn", "no model is served; the log says why", {})
+"""Told instead of all else, so that others see that the node lives."""
 
 
 class Input(Protocol):

@@ -27,12 +27,17 @@ _COMMON = {
     "use_sim_time": f"true: time is that of /clock; {_UNSET}",
     "autostart": f"true: lifecycle nodes configure and activate by themselves; {_UNSET}",
     "log_level": "debug, info, warn, error or fatal",
+    "respawn": "whether filter and learner are started again when they have ended",
+    "respawn_delay": "s until then",
 }
+_DEFAULTS = {"log_level": "info", "respawn": "true", "respawn_delay": "2.0"}
+RESPAWNED = ("filter_node", "learner_node")
+"""What others rely on for as long as the robot runs."""
 
 
 def common_arguments(*names: str, **defaults: str) -> list[Any]:
     """Return the declarations of common arguments (by default of all of them)."""
-    defaults = {"log_level": "info", **defaults}
+    defaults = {**_DEFAULTS, **defaults}
     return [
         DeclareLaunchArgument(name, default_value=defaults.get(name, ""), description=_COMMON[name])
         for name in names or _COMMON
@@ -133,4 +138,12 @@ def node(
         arguments=["--ros-args", "--log-level", argument(context, "log_level") or "info"],
         output="screen",
         emulate_tty=True,
+        **_again(context, executable),
     )
+
+
+def _again(context: LaunchContext, executable: str) -> dict[str, Any]:
+    """Return whether, and after how long, a node is started again that has ended."""
+    if executable not in RESPAWNED or not flag(context, "respawn"):
+        return {}
+    return {"respawn": True, "respawn_delay": number(context, "respawn_delay")}

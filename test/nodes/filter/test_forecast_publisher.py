@@ -53,7 +53,9 @@ class Node:
 def publisher(node: Node) -> Any:
     from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 
-    return ForecastPublisher(node)
+    outputs = ForecastPublisher(node)
+    outputs.promise(0.1, {"deadline": 1.0, "publish_every": 1}.__getitem__)
+    return outputs
 
 
 def test_who_listens_is_looked_for_and_asking_changes_nothing(

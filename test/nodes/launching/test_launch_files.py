@@ -49,12 +49,20 @@ class Launched:
     def output(self) -> str:
         return "\n".join(self.lines)
 
+    @property
+    def pids(self) -> list[int]:
+        """Of the processes that were started, in their order."""
+        return [int(pid) for pid in re.findall(r"process started with pid \[(\d+)\]", self.output)]
+
     def wait_for(self, text: str) -> None:
+        self.wait_until(lambda: text in self.output, f"'{text}'")
+
+    def wait_until(self, condition: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE
-        while text not in self.output:
+        while not condition():
             alive = self.process.poll() is None or self._reader.is_alive()
-            assert alive, f"ended without '{text}':\n{self.output}"
-            assert time.monotonic() < deadline, f"waited in vain for '{text}':\n{self.output}"
+            assert alive, f"ended without {what}:\n{self.output}"
+            assert time.monotonic() < deadline, f"waited in vain for {what}:\n{self.output}"
             self._reader.join(0.02)
 
     def end(self) -> int:
@@ -131,6 +139,24 @@ def test_arguments_reach_the_node(
     assert autostart.bool_value
     assert "serving" not in started.output  # that is information, less than a warning
     assert started.end() == 0
+
+
+def test_a_killed_filter_is_started_again_unless_told_not_to(
+    launch: Callable[..., Launched], synthetic_model: Path
+) -> None:
+    words = "filter.launch.py", f"model_path:={synthetic_model}", "respawn_delay:=0.1"
+    started = launch(*words)
+    started.wait_for("serving rff_psr model")
+    first = started.pids[-1]
+    os.kill(first, signal.SIGKILL)
+    started.wait_until(lambda: started.output.count("serving rff_psr model") == 2, "a second life")
+    assert started.pids[-1] != first
+    assert started.end() == 0
+    once = launch(*words, "respawn:=false")
+    once.wait_for("serving rff_psr model")
+    os.kill(once.pids[-1], signal.SIGKILL)
+    once.process.wait(PATIENCE)
+    assert once.output.count("serving rff_psr model") == 1
 
 
 def test_learner_records_what_a_simulation_shows(launch: Callable[..., Launched], ros: Any) -> None:
