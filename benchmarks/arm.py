@@ -31,7 +31,8 @@ from rffpsr_ros.evaluation.horizon_error import HorizonErrors, horizon_errors
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
 from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
 from rffpsr_ros.evaluation.report import errors_as_json, markdown_table
-from rffpsr_ros.forecasting.follower import FollowOptions, Step
+from rffpsr_ros.forecasting.follow_options import FollowOptions
+from rffpsr_ros.forecasting.follower import Step
 from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation

@@ -11,6 +11,7 @@ import numpy as np
 from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
+from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.bags.reader import BagSampler
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -77,7 +78,7 @@ def run_along(
     """Yield the forecasts of ``model`` at every ``every``-th tick of a bag, in order of time.
 
     The last is made where ``horizon`` recorded actions are still to come. Bands are those of the
-    model file.
+    model file. Forecasts that are no usable numbers are left out.
     """
     half_width = model.bands and model.bands.half_width(coverage, horizon)
     for number, segment in enumerate(segments(bag)):
@@ -91,7 +92,7 @@ def run_along(
         nothing = np.full(trajectory.observations.shape[1], np.nan)
         for first, chunk in forecasts(model, trajectory, horizon):
             for tick, values in enumerate(chunk, first):
-                if tick % every:
+                if tick % every or not usable(values):
                     continue
                 made_ns = segment.stamps_ns[tick - 1] if tick else segment.start_ns
                 seen = trajectory.observations[tick - 1] if tick else nothing

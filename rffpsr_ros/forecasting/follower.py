@@ -7,62 +7,23 @@ gives what the node published.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.future_actions import FutureActions
 from rffpsr_ros.forecasting.live_error import LiveError
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.guard import Guard
 from rffpsr_ros.models.trial import inference_model_tried
+from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 from rffpsr_ros.signals.sampler import Sampler
 from rffpsr_ros.signals.tracks import Decode
-
-Start = Literal["running", "episode"]
-
-
-@dataclass(frozen=True)
-class FollowOptions:
-    """How to follow.
-
-    Attributes
-    ----------
-    horizon
-        Ticks that forecasts look ahead.
-    future_actions
-        ``hold``, ``zero`` or ``topic`` (plans given to `Follower.take_plan`).
-    publish_every
-        A forecast after every so many ticks of a segment.
-    start
-        Where the first belief comes from: ``running`` (in mid-run, from the first ticks seen) or
-        ``episode`` (at an episode's start, the learned initial belief).
-    reset_on_time_jump
-        Whether time going back begins an episode; else the belief is carried over.
-    coverage
-        The share of observations that the bands around forecasts shall cover.
-    compiled
-        Whether what has a compiled form runs compiled, where numba is installed.
-    lead
-        Ticks ahead at which the topics ``predicted`` and ``error`` look.
-    """
-
-    horizon: int = 10
-    future_actions: str = "hold"
-    publish_every: int = 1
-    start: str = "running"
-    reset_on_time_jump: bool = True
-    coverage: float = 0.9
-    compiled: bool = True
-    lead: int = 1
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return the options as keywords; JSON types only."""
-        return asdict(self)
 
 
 class Forecast(NamedTuple):
@@ -117,11 +78,20 @@ class Follower:
         How well the model predicts now.
     resets
         How often a belief began anew, by cause.
+    guard
+        What keeps absurd inputs from the model, and how often it had to.
+    ticks_since_outlier
+        Ticks since an input was absurd; None if none ever was.
+    withheld
+        How many forecasts were not given because they were no numbers that anyone could use.
+    withholds
+        Whether the newest one was among them.
 
     Raises
     ------
     InputError
-        If the model was learned from arrays, so that it knows no topics.
+        If the model was learned from arrays, so that it knows no topics, or the thresholds of
+        rejection do not fit its columns.
     """
 
     def __init__(
@@ -134,6 +104,10 @@ class Follower:
         self._loaded = model
         self.model = inference_model_tried(model, self.options.compiled)
         self.configuration = channels_of(model)
+        self.guard = Guard(self.model, self.options.rejection_threshold)
+        self.ticks_since_outlier: int | None = None
+        self.withheld = 0
+        self.withholds = False
         self.resets: dict[str, int] = {}
         self.state: Any = None
         self._decode = decode
@@ -183,20 +157,26 @@ class Follower:
         return outcomes
 
     def take_plan(self, plan: Array) -> None:
-        """Take announced actions (n, d_a); see `FutureActions.take_plan`."""
+        """Take announced actions (n, d_a); see `FutureActions.take_plan`.
+
+        In place of absurd ones those before them are assumed.
+        """
         self._future.take_plan(plan)
+        self._future.limit_plan(self.guard.gate.actions)
 
     def in_silence(self, late: int) -> Forecast | None:
         """Return the forecast from ``late`` ticks after the newest one, since when all is silent.
 
-        It says that it is stale, has no band and changes nothing. None between segments, and later
-        than a forecast looks ahead.
+        It says that it is stale, has no band and changes nothing. None between segments, later
+        than a forecast looks ahead, and where it would be no usable numbers.
         """
         tick, horizon = self._newest, self.options.horizon
         if self.state is None or tick is None or not 0 < late <= horizon:
             return None
         actions, words = self._future.ahead(late + horizon, self._last_command(tick))
         values = self.model.predict(self.state, actions)[late:]
+        if not usable(values):
+            return None
         origin_ns = tick.stamp_ns + round(late * self.configuration.period * 1e9)
         return Forecast(origin_ns, values, actions[late:], f"{words}, stale by {late} ticks", None)
 
@@ -211,8 +191,11 @@ class Follower:
 
     def change(self, options: FollowOptions) -> None:
         """Replace the options; the belief goes on, however it started."""
+        if options.rejection_threshold != self.options.rejection_threshold:
+            self.guard = Guard(self.model, options.rejection_threshold)
         if options.compiled != self.options.compiled:
             self.model = inference_model_tried(self._loaded, options.compiled)
+            self.guard.model = self.model
         if options.future_actions != self.options.future_actions:
             self._future = FutureActions(options.future_actions, self._columns)
         before, self.options = self.options, options
@@ -224,7 +207,8 @@ class Follower:
     def _step(self, tick: Tick, wanted: bool) -> Step:
         if self.state is None:
             self._begin()
-        self.state = self.model.update(self.state, tick.action, tick.observation)
+        tick = self._gated(tick)
+        self.state = self.guard.update(self.state, tick.action, tick.observation, tick.number)
         self._newest = tick
         self._learn_from_history(tick)
         self._future.advance()
@@ -232,16 +216,31 @@ class Follower:
         due = (tick.number + 1) % self.options.publish_every == 0
         return Step(tick, due, self._forecast(tick) if due and wanted else None)
 
-    def _forecast(self, tick: Tick) -> Forecast:
-        """Return the forecast from the newest tick, which is this one."""
+    def _gated(self, tick: Tick) -> Tick:
+        """Return the tick as the model may see it."""
+        gate = self.guard.gate
+        observation, action = gate.observations(tick.observation), gate.action(tick.action)
+        if observation is tick.observation and action is tick.action:
+            if self.ticks_since_outlier is not None:
+                self.ticks_since_outlier += 1
+            return tick
+        self.ticks_since_outlier = 0
+        return tick._replace(observation=observation, action=action)
+
+    def _forecast(self, tick: Tick) -> Forecast | None:
+        """Return the forecast from the newest tick, which is this one; None if it is no use."""
         assumed = self._future.ahead(self.options.horizon, self._last_command(tick))
         values = self.model.predict(self.state, assumed.actions)
+        self.withholds = not usable(values)
+        if self.withholds:
+            self.withheld += 1
+            return None
         half_width = self.live_error.half_width
         return Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
 
     def _last_command(self, tick: Tick) -> Array:
         command = self._sampler.command_of_next_tick
-        return tick.action if command is None else command
+        return tick.action if command is None else self.guard.gate.command(command)
 
     def _live_error(self) -> LiveError:
         return LiveError(self.model, self.options.horizon, self.options.coverage)
@@ -250,6 +249,7 @@ class Follower:
         """Start a segment; from the history, once there is one, or from the initial state."""
         self._check_columns()
         self._start_is_settled = True
+        self.guard.gate.begin()
         self.state = self.model.initial_state() if self._carried is None else self._carried
         waits = self._from_history and self._carried is None and self.model.history_length > 0
         self._history = [] if waits else None
@@ -281,6 +281,7 @@ class Follower:
         self._past_events = self.events
         self.live_error.interrupt()
         self.state = self._newest = None
+        self.withholds = False
         self._history = None
         self.resets[cause] = self.resets.get(cause, 0) + 1
 

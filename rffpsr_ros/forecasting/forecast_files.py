@@ -86,7 +86,8 @@ def write_bag(folder: Path, forecasts: Iterable[BagForecast], layout: ForecastLa
                 messages["predicted"] = predicted_message(make, ahead, names, target_ns, assumes)
             if forecast.half_width is not None:
                 bounds = band_bounds(values, forecast.half_width)
-                messages["band"] = band_message(make, bounds, layout.coverage)
+                if bounds.size:
+                    messages["band"] = band_message(make, bounds, layout.coverage)
             for name, message in messages.items():
                 # Players and plots that know nothing of headers put it where it belongs, too.
                 logged_ns = target_ns if name == "predicted" else made_ns

@@ -6,6 +6,7 @@ sent together with the plan acts. As ticks pass, rows that lie in the past are d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -57,6 +58,11 @@ class FutureActions:
             raise InputError("a plan holds a value that is not finite; every action must be")
         # The tick under way closes before the next forecast, and is not part of the plan.
         self._plan, self._row = plan, -1
+
+    def limit_plan(self, limit: Callable[[Array], Array]) -> None:
+        """Replace the rows of the plan by what ``limit`` makes of them."""
+        if self._plan is not None:
+            self._plan = limit(self._plan)
 
     def advance(self) -> None:
         """Take note that a tick has closed."""

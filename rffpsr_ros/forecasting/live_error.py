@@ -9,6 +9,7 @@ import numpy as np
 
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
 
 REMEMBERED = 100
@@ -76,12 +77,16 @@ class LiveError:
             if len(self._actions) < self.horizon:
                 return
             forecast = self._model.predict(self._origin, np.stack(self._actions))
-            errors = np.stack(self._observations) - forecast
-            self._scored.append(errors**2)
-            if self._bands is not None:
-                self._bands.score(errors)
+            if usable(forecast):
+                self._score(np.stack(self._observations) - forecast)
         self._origin = state
         self._actions, self._observations = [], []
+
+    def _score(self, errors: Array) -> None:
+        with np.errstate(over="ignore"):
+            self._scored.append(errors**2)
+        if self._bands is not None:
+            self._bands.score(errors)
 
     def interrupt(self) -> None:
         """Forget the forecast under way: its segment has ended."""

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Outcome, channels_of
+from rffpsr_ros.forecasting.follow_options import FollowOptions
+from rffpsr_ros.forecasting.follower import Follower, Outcome, channels_of
 from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel

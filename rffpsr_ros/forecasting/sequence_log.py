@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.forecasting.follower import FollowOptions
+from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.bags.writer import BagWriter
 

@@ -17,8 +17,10 @@ import numpy as np
 
 from rffpsr_ros.models.bands import Bands
 from rffpsr_ros.models.codec import encode
+from rffpsr_ros.models.input_gate import InputRange, TrainedRange
 from rffpsr_ros.models.registry import check_savable
 from rffpsr_ros.models.storage import write_model_file
+from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.progress import Progress
@@ -156,6 +158,24 @@ class PredictiveModel(ABC, Generic[StateT]):
     def history_length(self) -> int:
         """Ticks after which `state_from_history` knows better than the initial state; 0: never."""
         return 0
+
+    @property
+    def trained_range(self) -> TrainedRange:
+        """Return the range of the training data, as far as the model knows it.
+
+        The default reads the parts ``observation_scaling`` and ``action_scaling``.
+        """
+        scalings = (
+            getattr(self.parts, f"{what}_scaling", None) for what in ("observation", "action")
+        )
+        return TrainedRange(*(one and InputRange(one.low, one.high) for one in scalings))
+
+    def sound_state(self, state: StateT) -> StateT:
+        """Return the state itself, or the initial one if its numbers can no longer be used.
+
+        A model of several parts with a state each replaces those that need it.
+        """
+        return state if usable_state(state) else self.initial_state()
 
     @abstractmethod
     def initial_state(self) -> StateT:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.models.contract import PredictiveModel, stack_states
+from rffpsr_ros.models.guard import Guard
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -29,8 +30,12 @@ def forecasts(
     """Yield (first origin, forecasts (origins, horizon, d_o)) in chunks of consecutive origins.
 
     Row t of all chunks together is the forecast of ticks t to t + horizon - 1 made before tick t.
-    The last origin is the last whose every target the trajectory holds.
+    The last origin is the last whose every target the trajectory holds. Inputs are guarded as live
+    ones are, see `Guard`.
     """
+    guard = Guard(model)
+    observations = guard.gate.observations(trajectory.observations)
+    actions = guard.gate.actions(trajectory.actions)
     state = model.initial_state()
     origins = len(trajectory) - horizon + 1
     states: list[Any] = []
@@ -39,13 +44,13 @@ def forecasts(
             states.append(state)
         if states and (len(states) == _CHUNK or tick == origins - 1):
             first = tick - len(states) + 1
-            plans = sliding_window_view(
-                trajectory.actions[first : tick + horizon], horizon, axis=0
-            ).swapaxes(1, 2)
+            plans = sliding_window_view(actions[first : tick + horizon], horizon, axis=0).swapaxes(
+                1, 2
+            )
             forecast = model.predict(stack_states(states), plans)
             yield first, forecast if clip is None else np.clip(forecast, *clip)
             states = []
-        state = model.update(state, trajectory.actions[tick], trajectory.observations[tick])
+        state = guard.update(state, actions[tick], observations[tick], tick)
 
 
 def targets_by_origin(trajectory: Trajectory, horizon: int, start: int) -> Array:

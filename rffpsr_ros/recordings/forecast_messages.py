@@ -51,7 +51,14 @@ def prediction_message(make: Make, forecast: Array, assumes: str = "") -> Any:
 
 
 def band_bounds(forecast: Array, half_width: Array) -> Array:
-    """Return the bounds (2, H, d_o) of the band around a forecast (H, d_o): lower, upper."""
+    """Return the bounds (2, h, d_o) of the band around a forecast (H, d_o): lower, upper.
+
+    The first h <= H ticks are those whose half-widths are all known, and not NaN.
+    """
+    known = np.isfinite(half_width).all(axis=1)
+    if not known.all():
+        ticks = int(known.argmin())
+        forecast, half_width = forecast[:ticks], half_width[:ticks]
     return np.stack([forecast - half_width, forecast + half_width])
 
 

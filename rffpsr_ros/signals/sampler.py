@@ -108,6 +108,12 @@ class Sampler:
         return self._tracks.names_never_found
 
     @property
+    def newest_stamps(self) -> dict[str, int]:
+        """The newest stamp (ns) of every topic heard since the beginning or the last time jump."""
+        lines = self._tracks.lines.items()
+        return {topic: line.last_ns for topic, line in lines if line.last_ns is not None}
+
+    @property
     def command_of_next_tick(self) -> Vector | None:
         """The action in force from the end of the last tick, as far as it has arrived.
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Step
+from rffpsr_ros.forecasting.follow_options import FollowOptions
+from rffpsr_ros.forecasting.follower import Follower, Step
 from rffpsr_ros.forecasting.live_error import ENOUGH, LiveError
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import Follower, FollowOptions
+from rffpsr_ros.forecasting.follow_options import FollowOptions
+from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.models.baselines.last_observation import (
     LastObservationModel,
     LastObservationParts,

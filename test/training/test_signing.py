@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rffpsr_ros import InputError, Trajectory, load_model, read_bags, with_channels
-from rffpsr_ros.forecasting.follower import Follower, FollowOptions, Step
+from rffpsr_ros.forecasting.follow_options import FollowOptions
+from rffpsr_ros.forecasting.follower import Follower, Step
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.recipe.learner import RFFPSR

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.input_gate import InputRange, TrainedRange
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -66,6 +67,25 @@ class CompressedModel(PredictiveModel[Any]):
     kind: ClassVar[str] = "compressed"
     parts_class = CompressedParts
     parts: CompressedParts
+
+    @property
+    def trained_range(self) -> TrainedRange:
+        """Return the inner model's, of its components carried over to the observations.
+
+        All observations count as varying by as much as the one that does most: what components
+        leave out of the others is not known.
+        """
+        components, actions = self.parts.inner.trained_range
+        if components is None:
+            return TrainedRange(None, actions)
+        mean, directions = self.parts.projection
+        reach = np.maximum(np.abs(components.low), np.abs(components.high))
+        widest = np.max(np.abs(directions) @ reach, initial=0.0)
+        return TrainedRange(InputRange(mean - widest, mean + widest), actions)
+
+    def sound_state(self, state: Any) -> Any:
+        """Return the state, or what the inner model has for one that cannot be used."""
+        return self.parts.inner.sound_state(state)
 
     def initial_state(self) -> Any:
         """Return the inner model's initial state."""

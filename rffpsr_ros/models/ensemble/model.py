@@ -8,6 +8,7 @@ import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.input_gate import TrainedRange
 from rffpsr_ros.models.rff_psr.filter_monitor import Events
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
@@ -77,6 +78,23 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
     def history_length(self) -> int:
         """Ticks after which any member knows better than its initial state."""
         return max(member.history_length for member in self.parts.members)
+
+    @property
+    def trained_range(self) -> TrainedRange:
+        """Return the range that holds those of all members."""
+        known = TrainedRange()
+        for member in self.parts.members:
+            known = known.joined(member.trained_range)
+        return known
+
+    def sound_state(self, state: EnsembleState) -> EnsembleState:
+        """Return the state, in which members that need it begin anew; itself if none does."""
+        members = tuple(
+            member.sound_state(of_member)
+            for member, of_member in zip(self.parts.members, state.members, strict=True)
+        )
+        same = all(a is b for a, b in zip(members, state.members, strict=True))
+        return state if same else EnsembleState(members)
 
     def initial_state(self) -> EnsembleState:
         """Return the members' initial states."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.input_gate import InputRange, TrainedRange
 from rffpsr_ros.models.io_hmm.discrete_system import (
     DiscreteSystem,
     discrete_step,
@@ -56,6 +57,12 @@ class IOHMMModel(PredictiveModel[IOHMMState]):
     def history_length(self) -> int:
         """Ticks of history that training used."""
         return self.parts.past
+
+    @property
+    def trained_range(self) -> TrainedRange:
+        """Return the range of the rows that observations and actions can be."""
+        books = (self.parts.symbols.rows, self.parts.choices.rows)
+        return TrainedRange(*(InputRange(rows.min(axis=0), rows.max(axis=0)) for rows in books))
 
     def initial_state(self) -> IOHMMState:
         """Return the belief at an episode's start: the average one."""

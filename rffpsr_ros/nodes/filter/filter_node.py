@@ -16,13 +16,8 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import (
-    Follower,
-    FollowOptions,
-    Outcome,
-    Step,
-    channels_of,
-)
+from rffpsr_ros.forecasting.follow_options import FollowOptions
+from rffpsr_ros.forecasting.follower import Follower, Outcome, Step, channels_of
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.interface import FILTER
@@ -34,6 +29,7 @@ from rffpsr_ros.nodes.filter.report import (
     forecast_finding,
     inputs_finding,
     model_finding,
+    outlier_finding,
     waiting_sentence,
 )
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
@@ -205,7 +201,8 @@ class FilterNode(GuardedNode, LifecycleNode):
             self._complaints.error("feed", str(problem))
             return
         for outcome in outcomes:
-            if asked and isinstance(outcome, Step) and outcome.due and outcome.forecast is None:
+            missing = isinstance(outcome, Step) and outcome.due and outcome.forecast is None
+            if asked and missing and not follower.withholds:
                 self._backlog.note_left_out()
             self._tell(outcome, follower)
         if outcomes:
@@ -331,10 +328,13 @@ class FilterNode(GuardedNode, LifecycleNode):
             inputs_finding(self._inputs.values(), follower, now.nanoseconds),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
             model_finding(self._served, self._source.changed),
+            outlier_finding(follower),
         ]
         for finding in findings[1:]:
             if finding.level == "ok":
                 self._complaints.over(finding.aspect)
+            elif finding.level == "error":
+                self._complaints.error(finding.aspect, finding.message)
             else:
                 self._complaints.warn(finding.aspect, finding.message)
         self._backlog.note_told()

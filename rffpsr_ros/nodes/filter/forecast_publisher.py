@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ import numpy as np
 
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
 from rffpsr_ros.nodes.filter.promise import DEPTH, deadline_seconds, promising
 from rffpsr_ros.nodes.shared.executors import works_on_bytes
@@ -95,7 +97,7 @@ class ForecastPublisher:
                 self._awaited.append((step.tick.number + row, *expected))
             if "band" in listened and step.forecast.half_width is not None:
                 self._publish_band(step.forecast, follower.options.coverage)
-        if "state" in listened:
+        if "state" in listened and usable_state(follower.state):
             self._publishers["state"].publish(_state_message(follower.state))
 
     def publish_stale(self, forecast: Forecast, signature: Signature, lead: int) -> None:
@@ -125,6 +127,8 @@ class ForecastPublisher:
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
         assert forecast.half_width is not None
         bounds = band_bounds(forecast.values, forecast.half_width)
+        if not bounds.size:
+            return
         self._send("band", bounds, coverage, lambda marks: band_message(make, marks, coverage))
 
     def _publish_error(self, step: Step, signature: Signature) -> None:
@@ -134,7 +138,11 @@ class ForecastPublisher:
             number, predicted, assumes = awaited.popleft()
             if number == tick.number:
                 error, names = tick.observation - predicted, signature.observation_names
-                self._send_observation("error", error, names, tick.stamp_ns, assumes)
+                seen = np.isfinite(error)
+                if not seen.all():
+                    error, names = error[seen], tuple(itertools.compress(names, seen))
+                if names:
+                    self._send_observation("error", error, names, tick.stamp_ns, assumes)
 
     def _send_observation(
         self, name: str, values: Array, names: Sequence[str], stamp_ns: int, assumes: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rffpsr_ros.models.input_gate import REJECTION_THRESHOLD
 from rffpsr_ros.nodes.shared.interface import FLOATS, OUTPUT, SENSOR, Interface, Service, Topic
 from rffpsr_ros.nodes.shared.parameters import (
     AUTOSTART,
@@ -33,6 +34,15 @@ back, ends the segment: the belief begins anew.
 **Errors.** The live error is measured with the actions that were really taken, as in training,
 whatever the forecasts assume. If it exceeds `drift_warning` times that of training, the diagnostics
 warn.
+
+**Absurd inputs.** An observation farther outside of the range it was trained on than
+`rejection_threshold` widths of that range is taken for missing; such a command, or row of a plan,
+does not replace the one before it. So one wild sample, of any size, leaves the forecasts as they
+would be without it. What is rejected is counted by column in the diagnostics (`outliers`, which
+warn for a minute) and noted once in the log; `evaluate`, `predict` and replays reject the same. No
+number that is not finite is ever published: a forecast that would hold one is withheld, and the
+diagnostics say ERROR. A state that can no longer be computed with begins anew, in an ensemble that
+of the member concerned.
 
 **Field reports.** With `log_sequence` set, everything the model is fed is logged to a bag, resets,
 plans and options included; `rffpsr predict BAG --model FILE --out OUT` then gives exactly the
@@ -148,6 +158,14 @@ _PARAMETERS = (
         1e9,
     ),
     RESET_ON_TIME_JUMP,
+    Parameter(
+        "rejection_threshold",
+        [REJECTION_THRESHOLD],
+        "How many widths of its trained range a value may lie outside of it. An observation farther"
+        " off is taken for missing; in place of such a command, or row of a plan, the one before it"
+        " stays in force. One number for all columns, or one for each observation and then for each"
+        " action; 0: any finite value passes.",
+    ),
     QUEUE_DEPTH,
     Parameter(
         "log_sequence",
@@ -222,7 +240,7 @@ _TOPICS = (
         "published",
         "sensor_msgs/msg/JointState",
         OUTPUT,
-        "What was observed minus what `~/predicted` had said of it; NaN where nothing was.",
+        "What was observed minus what `~/predicted` had said of it; what was not seen is left out.",
     ),
     Topic("~/state", "published", FLOATS, OUTPUT, "The belief after each tick."),
     Topic(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,15 @@ SILENT_SECONDS = 1.0
 NOTHING_SERVED = NodeFinding("model", "warn", "no model is served; the log says why", {})
 """Told instead of all else, so that others see that the node lives."""
 
+CLOCKS_APART = 1.0
+"""Seconds that stamps of two topics differ by, beyond when they arrive, before it is told."""
+
+MANY_JUMPS = 3
+"""Times that stamps went back which a bag played in a loop may explain."""
+
+TOLD_SECONDS = 60.0
+"""How long an absurd value is told of."""
+
 
 class Input(Protocol):
     """What is told of a topic."""
@@ -26,6 +35,10 @@ class Input(Protocol):
     resolved: str
     count: int
     problem: str
+
+    def publishers(self) -> Sequence[Any]:
+        """Who publishes the topic."""
+        ...
 
     def rate(self) -> float:
         """Messages per second."""
@@ -56,7 +69,7 @@ class StepTimes:
         return {"step time p50 [ms]": float(median), "step time p99 [ms]": float(late)}
 
 
-def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> NodeFinding:
+def inputs_finding(inputs: Collection[Input], follower: Follower, now_ns: int) -> NodeFinding:
     """Return rates, ages, gaps and what is still waited for."""
     values: dict[str, Any] = {}
     said: list[tuple[Level, str]] = []
@@ -65,9 +78,9 @@ def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> 
     by_topic = {one.topic: one for one in inputs}
     for one in by_topic.values():
         age = one.age(now_ns)
-        values[f"{one.topic} rate [Hz]"] = one.rate()
-        values[f"{one.topic} age [s]"] = "never" if age is None else age
-        values[f"{one.topic} messages"] = one.count
+        values[f"{one.resolved} rate [Hz]"] = one.rate()
+        values[f"{one.resolved} age [s]"] = "never" if age is None else age
+        values[f"{one.resolved} messages"] = one.count
         if one.problem:
             said.append(("error", one.problem))
         elif one.topic == pace and age is not None and age > max(SILENT_SECONDS, 5 * period):
@@ -75,6 +88,7 @@ def inputs_finding(inputs: Iterable[Input], follower: Follower, now_ns: int) -> 
     waiting = waiting_sentence(follower, by_topic)
     if waiting:
         said.append(("warn", waiting))
+    said += [("warn", sentence) for sentence in clock_sentences(inputs, follower, now_ns)]
     for channel, name, seen in follower.sampler.names_never_found:
         if seen:
             names = ", ".join(seen)
@@ -92,6 +106,58 @@ def waiting_sentence(follower: Follower, inputs: Mapping[str, Input]) -> str:
     return "waiting for a first sample of " + ", ".join(topics) if topics else ""
 
 
+def clock_sentences(inputs: Collection[Input], follower: Follower, now_ns: int) -> list[str]:
+    """Return which topics' stamps come from clocks that differ."""
+    configuration, stamps = follower.configuration, follower.sampler.newest_stamps
+    limit = max(CLOCKS_APART, configuration.max_gap)
+    said, ahead = [], {}
+    jumps = follower.resets.get("time_jump", 0)
+    for one in inputs:
+        age, stamp_ns = one.age(now_ns), stamps.get(one.topic)
+        if age is not None and stamp_ns is not None:
+            ahead[one.topic] = (stamp_ns - now_ns) / 1e9 + age
+        if jumps >= MANY_JUMPS and (senders := len(one.publishers())) > 1:
+            said.append(
+                f"stamps went back {jumps} times, and {one.resolved} has {senders} publishers:"
+                " their clocks differ, or one of them should not send; let one alone publish it"
+            )
+    pace = configuration.observations[0].topic
+    names = {one.topic: one.resolved for one in inputs}
+    for topic, seconds in ahead.items():
+        apart = seconds - ahead.get(pace, seconds)
+        if abs(apart) > limit:
+            said.append(
+                f"the stamps of {names[topic]} are {abs(apart):.1f} s"
+                f" {'ahead of' if apart > 0 else 'behind'} those of {names[pace]}: the clocks of"
+                " their publishers differ; synchronise them, or train with stamps: receive"
+            )
+    return said
+
+
+def outlier_finding(follower: Follower) -> NodeFinding:
+    """Return what was kept from the model, and states that began anew all the same."""
+    guard, signature = follower.guard, follower.model.signature
+    values: dict[str, Any] = {}
+    for names, gate, what in (
+        (signature.observation_names, guard.gate.observed, "rejected"),
+        (signature.action_names, guard.gate.acted, "rejected"),
+    ):
+        for name, count in zip(names, gate.count.tolist(), strict=True):
+            if count:
+                values[f"{what}: {name}"] = count
+    values["states begun anew"] = guard.replaced
+    values["forecasts withheld"] = follower.withheld
+    recent = follower.ticks_since_outlier
+    if recent is None or recent * signature.period > TOLD_SECONDS:
+        return NodeFinding("outliers", "ok", "no value lately was absurd", values)
+    message = (
+        "values absurdly far outside of the trained range arrived lately: observations are taken"
+        " for missing, and commands do not replace those before them (rejection_threshold);"
+        " look after what sends them"
+    )
+    return NodeFinding("outliers", "warn", message, values)
+
+
 def forecast_finding(
     follower: Follower, times: StepTimes, drift_warning: float, backlog: Backlog
 ) -> NodeFinding:
@@ -105,6 +171,12 @@ def forecast_finding(
     values |= _errors(live.by_horizon, live.reference)
     values |= {f"belief resets: {cause}": count for cause, count in follower.resets.items()}
     values |= {kind.replace("_", " "): count for kind, count in follower.events.items()}
+    if follower.withholds:
+        message = (
+            "the forecast is no finite number and is not published: the model runs away over this"
+            " horizon, or from this state; shorten the horizon, call ~/reset, or train again"
+        )
+        return NodeFinding("forecast", "error", message, values)
     ratio = live.ratio
     if ratio is not None:
         values["squared error over training"] = ratio

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import FollowOptions
+from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TYPE, PLAN_TYPE, SequenceLog
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
