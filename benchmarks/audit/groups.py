@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.audit import csv_files, image_messages
+from benchmarks.audit import csv_files, image_messages, model_files
 from benchmarks.audit.runner import Group
 
 GROUPS: dict[str, Group] = {
@@ -10,5 +10,7 @@ GROUPS: dict[str, Group] = {
     for group in (
         csv_files.GROUP,
         image_messages.GROUP,
+        model_files.GROUP,
+        model_files.COMPILED_GROUP,
     )
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.models.codec import decode
-from rffpsr_ros.models.record_check import check_errors
+from rffpsr_ros.models.record_check import check_errors, check_texts
 from rffpsr_ros.models.registry import model_class, model_kinds
 from rffpsr_ros.models.storage import ModelFile, read_model_file
 from rffpsr_ros.models.trial import check_serves
@@ -76,6 +76,7 @@ def load(path: str | Path) -> LoadedModel:
                 model_class(kind), file.model, file.arrays, model_class
             )
         check_errors(model.record.metrics)
+        check_texts(file.model["signature"])
     except _UNFIT as fault:
         raise InputError(
             f"model file '{path}' does not hold a model of kind '{kind}'"

@@ -1,4 +1,4 @@
-"""Whether the errors in a training record are numbers by horizon, as its readers take them."""
+"""What is told of a model beside its parts, as its readers take it: errors by horizon, names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,30 @@ BY_HORIZON, BY_OBSERVATION = "mse", "mse_by_observation"
 """How the names of such metrics end."""
 
 
+LONGEST_TEXT = 400
+"""Characters of a name, unit, topic or field path."""
+
+
 class RecordError(ValueError):
-    """A record does not hold what its readers take it for."""
+    """A record or signature does not hold what its readers take it for."""
+
+
+def check_texts(told: Any, place: str = "signature") -> None:
+    """Check that names, and whatever else JSON types hold, can be shown on a line of a log.
+
+    Raises
+    ------
+    RecordError
+        If a text is not printable, or too long.
+    """
+    if isinstance(told, str) and not (told.isprintable() and len(told) <= LONGEST_TEXT):
+        raise RecordError(f"'{place}' has a text that is no name")
+    if isinstance(told, Mapping):
+        check_texts([*told], place)
+        told = [*told.values()]
+    if isinstance(told, list | tuple):
+        for one in told:
+            check_texts(one, place)
 
 
 def check_errors(metrics: Mapping[str, Any], group: str = "record.metrics") -> None:
@@ -24,14 +46,14 @@ def check_errors(metrics: Mapping[str, Any], group: str = "record.metrics") -> N
     """
     for name, value in metrics.items():
         place = f"{group}.{name}"
-        if isinstance(value, Mapping):
-            check_errors(value, place)
-        elif _is_error(value):
+        if _is_error(value):
             continue
-        elif name.endswith(BY_HORIZON):
+        if name.endswith(BY_HORIZON):
             _check_row(value, place)
         elif name.endswith(BY_OBSERVATION):
             _check_rows(value, place)
+        elif isinstance(value, Mapping):
+            check_errors(value, place)
 
 
 def _check_rows(value: Any, place: str) -> None:

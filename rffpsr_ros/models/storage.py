@@ -32,6 +32,9 @@ FORMAT_VERSION = 2
 LARGEST_FILE = 256 * 2**20
 """Bytes; the models of long trainings on many columns have a tenth of it."""
 
+LONGEST_NUMBER = 40
+"""Digits of a whole number in a header; seeds have 128 bits at the most."""
+
 _HEADER = "header.json"
 _ARRAY_SUFFIX = ".npy"
 _OF_THE_FILE = ("format", "format_version", "package_version", "checksum")
@@ -214,11 +217,17 @@ def _parse(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def _parse_header(text: bytes) -> dict[str, Any]:
     """Return a header of plain JSON: no number that JSON lacks, no text that UTF-8 lacks."""
-    header = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    header = json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=_finite)
     if not isinstance(header, dict):
         raise ValueError("the header is not a mapping")
     json.dumps(header, ensure_ascii=False).encode()
     return header
+
+
+def _whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"the header has a number of {len(text)} digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rffpsr_ros.models.record_check import RecordError, check_errors
+from rffpsr_ros.models.record_check import RecordError, check_errors, check_texts
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_training_writes_passes(metrics: Any) -> None:
         {"validation_mse": {"1": "x", "mse": 1, "inner_mse": ["x"]}},
         {"a": {"b": {"mse": [{}]}}},
         {"validation_mse_by_observation": [1]},
-        {"validation_mse_by_observation": {"mse": ["x"]}},
+        {"validation_mse_by_observation": {"a": 1}},
         {"validation_mse_by_observation": [[1.0], [1.0, 2.0]]},
         {"validation_mse_by_observation": [["x"]]},
         {"training_mse_by_observation": "x"},
@@ -41,3 +41,23 @@ def test_what_training_writes_passes(metrics: Any) -> None:
 def test_what_its_readers_could_not_take_is_refused(metrics: Any) -> None:
     with pytest.raises(RecordError, match=r"^'record\.metrics"):
         check_errors(metrics)
+
+
+def test_names_are_shown_on_one_line() -> None:
+    check_texts(
+        {"observation_names": ["sin(\u00e9)"], "channels": {"a": {"topic": "/a", "n": [1]}}}
+    )
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        {"observation_names": ["a\nERROR: all is lost"]},
+        {"action_units": ["m\u202e"]},
+        {"channels": {"a": {"b\n": 1}}},
+        {"channels": {"a": [{"topic": "/" * 401}]}},
+    ],
+)
+def test_names_that_would_forge_a_log_are_refused(signature: Any) -> None:
+    with pytest.raises(RecordError, match="no name"):
+        check_texts(signature)

@@ -55,6 +55,7 @@ def test_the_header_of_one_number_is_read() -> None:
         said("(" * 3000 + ")" * 3000),
         said("(1,1,1,1,1,1,1,1,1,1)"),
         b"\x93NUMPY\x02\x00" + bytes(20),
+        said("(1,)} \xaf")[:-8] + bytes(8),
         b"\x93NUM",
         b"",
     ],
