@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.models.codec import decode
-from rffpsr_ros.models.record_check import check_errors, check_texts
+from rffpsr_ros.models.record_check import check_errors, check_rate, check_texts
 from rffpsr_ros.models.registry import model_class, model_kinds
 from rffpsr_ros.models.storage import ModelFile, read_model_file
 from rffpsr_ros.models.trial import check_serves
@@ -77,6 +77,7 @@ def load(path: str | Path) -> LoadedModel:
             )
         check_errors(model.record.metrics)
         check_texts(file.model["signature"])
+        check_rate(model.signature.period, model.signature.channels)
     except _UNFIT as fault:
         raise InputError(
             f"model file '{path}' does not hold a model of kind '{kind}'"

@@ -1,4 +1,4 @@
-"""What is told of a model beside its parts, as its readers take it: errors by horizon, names."""
+"""What is told of a model beside its parts, as its readers take it: errors, names, ticks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ BY_HORIZON, BY_OBSERVATION = "mse", "mse_by_observation"
 
 LONGEST_TEXT = 400
 """Characters of a name, unit, topic or field path."""
+
+
+PERIOD_TOLERANCE = 1e-3
+"""Relative difference of a period and that of the channels up to which both mean the same."""
 
 
 class RecordError(ValueError):
@@ -34,6 +38,21 @@ def check_texts(told: Any, place: str = "signature") -> None:
     if isinstance(told, list | tuple):
         for one in told:
             check_texts(one, place)
+
+
+def check_rate(period: float, channels: Mapping[str, Any] | None) -> None:
+    """Check that the channels have the ticks that the model was trained on.
+
+    Raises
+    ------
+    RecordError
+        If they tell another rate: a tick of nanoseconds would never let a robot be followed.
+    """
+    rate = None if channels is None else channels.get("rate")
+    if not isinstance(rate, int | float) or isinstance(rate, bool):
+        return  # told where channels are read
+    if not abs(rate * period - 1) <= PERIOD_TOLERANCE:
+        raise RecordError(f"'signature' has ticks of {period:g} s and channels of {rate:g} Hz")
 
 
 def check_errors(metrics: Mapping[str, Any], group: str = "record.metrics") -> None:

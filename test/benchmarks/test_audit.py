@@ -9,6 +9,8 @@ from benchmarks.audit.runner import outcomes
 CASES = {
     "csv": 400,
     "images": 400,
+    "models": 55,
+    "models_compiled": 30,
 }
 """How many cases of each group are tried here."""
 

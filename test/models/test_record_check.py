@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rffpsr_ros.models.record_check import RecordError, check_errors, check_texts
+from rffpsr_ros.models.record_check import RecordError, check_errors, check_rate, check_texts
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,14 @@ def test_names_are_shown_on_one_line() -> None:
 def test_names_that_would_forge_a_log_are_refused(signature: Any) -> None:
     with pytest.raises(RecordError, match="no name"):
         check_texts(signature)
+
+
+@pytest.mark.parametrize("channels", [None, {}, {"rate": 10}, {"rate": 10.001}, {"rate": "x"}])
+def test_the_rate_of_training_passes(channels: Any) -> None:
+    check_rate(0.1, channels)
+
+
+@pytest.mark.parametrize("rate", [1e9, 10**9, 0, -10, 20.0, 1e308])
+def test_another_rate_is_refused(rate: float) -> None:
+    with pytest.raises(RecordError, match=r"0\.1 s and channels of"):
+        check_rate(0.1, {"rate": rate})
