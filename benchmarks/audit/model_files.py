@@ -100,7 +100,8 @@ def _serve(file: bytes, compiled: bool, number: int) -> int:
 
 
 def _follow(path: Path, compiled: bool) -> int:
-    from rffpsr_ros.forecasting.follower import Follower, FollowOptions
+    from rffpsr_ros.forecasting.follow_options import FollowOptions
+    from rffpsr_ros.forecasting.follower import Follower
     from rffpsr_ros.models.loading import load
 
     model = load(path).model
