@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.audit import csv_files, image_messages, model_files
+from benchmarks.audit import csv_files, filter_live, image_messages, learner_live, model_files
 from benchmarks.audit.runner import Group
 
 GROUPS: dict[str, Group] = {
@@ -12,5 +12,7 @@ GROUPS: dict[str, Group] = {
         image_messages.GROUP,
         model_files.GROUP,
         model_files.COMPILED_GROUP,
+        filter_live.GROUP,
+        learner_live.GROUP,
     )
 }

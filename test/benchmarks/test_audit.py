@@ -9,8 +9,10 @@ from benchmarks.audit.runner import outcomes
 CASES = {
     "csv": 400,
     "images": 400,
-    "models": 300,
-    "models_compiled": 100,
+    "models": 55,
+    "models_compiled": 30,
+    "filter_live": 7,
+    "learner_live": 5,
 }
 """How many cases of each group are tried here."""
 

@@ -70,13 +70,24 @@ class EpisodeKeeper:
         """
         if self.episode is not None:
             raise InputError(f"episode {self.episode.name} is already being recorded")
-        if self.store.ensure():
-            self._say(f"the folder {self.store.folder} was gone; it is made anew")
+        self.ensure_folder()
         self._short_runs = 0
         channels = json.dumps(self._configuration.with_types(types).to_mapping())
         labels = {LABEL: label, CHANNELS: channels}
         self._begin = lambda: self.store.begin(types, typestore, labels, self._now(), label)
         return self._open()
+
+    def ensure_folder(self) -> None:
+        """Make the folder of the episodes anew, if someone has removed it.
+
+        Raises
+        ------
+        InputError
+            If it cannot be made.
+        """
+        if self.store.ensure():
+            self._say(f"the folder {self.store.folder} was gone; it is made anew")
+            self.kept = len(self.store.kept())
 
     def take(self, topic: str, receive_ns: int, stamp_ns: int, data: bytes) -> None:
         """Take a message; it may split the episode.
@@ -141,7 +152,7 @@ class EpisodeKeeper:
                 f"episode {episode.name} could not be completed ({problem.strerror}); {later}"
             )
             return None
-        self.kept += 1
+        self.kept = len(self.store.kept())
         self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
         return bag
 

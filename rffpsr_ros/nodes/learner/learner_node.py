@@ -186,6 +186,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def _start_episode(self) -> str:
         keeper = self._ready()
+        keeper.ensure_folder()
         self._check_disk(keeper)
         unknown = [one.resolved for one in self._inputs.values() if not one.type]
         if unknown:
@@ -271,6 +272,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         if self._recovery is not None:
             raise InputError("an episode that a kill cut short is being recovered; ask again")
         bags = keeper.store.kept()
+        keeper.kept = len(bags)
         if not bags:
             raise InputError(f"there is no episode in {keeper.store.folder} to train on")
         target = new_model_path(self._value("model_path"), datetime.now())
@@ -311,7 +313,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
             return
         self._recovery = None
         saved, lost = result
-        keeper.kept += len(saved)
+        keeper.kept = len(keeper.store.kept())
         for bag in saved:
             self.get_logger().warning(f"episode {bag.name}, cut short by a kill, was recovered")
         for sentence in lost:

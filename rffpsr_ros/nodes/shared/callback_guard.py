@@ -16,7 +16,10 @@ from functools import wraps
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 
 from rffpsr_ros.errors import InputError, shown
@@ -30,6 +33,8 @@ REMEMBERED_SECONDS = 10.0
 TELL_SECONDS = 0.5
 
 Callback = Callable[..., Any]
+
+_TYPES = {one.value for one in Parameter.Type}
 
 
 class Ending(Exception):
@@ -116,6 +121,12 @@ class CallbackGuard:
             with suppress(Exception):  # a node that ends can publish no more
                 self._tell()
 
+    def drop(self, sentence: str) -> None:
+        """Say once that something was left out for which nobody here is to blame."""
+        if (sentence,) not in self._said:
+            self._said.add((sentence,))
+            self._log().error(on_one_line(sentence))
+
     def forgive(self) -> None:
         """Begin anew: whoever is responsible has started the node's work again."""
         self.gave_up = False
@@ -187,9 +198,20 @@ class GuardedNode:
         """As rclpy does; messages are decoded here, where damaged ones can be dropped."""
         if not options.get("raw"):
             options["raw"] = True
-            callback = _decoding(msg_type, callback)
+            callback = self._decoding(msg_type, callback, topic)
         guarded = self.guard.around(callback, f"a message on {topic}")
         return super().create_subscription(msg_type, topic, guarded, *arguments, **options)  # type: ignore[misc]
+
+    def _decoding(self, msg_type: Any, callback: Callback, topic: str) -> Callback:
+        def take(data: bytes) -> None:
+            try:
+                message = deserialize_message(data, msg_type)
+            except Exception:  # Damaged bytes fail in many ways.
+                self.guard.drop(f"damaged bytes on {topic} are left out")
+                return
+            callback(message)
+
+        return take
 
     def create_timer(
         self, timer_period_sec: float, callback: Any, *arguments: Any, **options: Any
@@ -202,6 +224,8 @@ class GuardedNode:
         self, srv_type: Any, srv_name: str, callback: Callback, *arguments: Any, **options: Any
     ) -> Any:
         """As rclpy does; a call that fails is answered by a refusal."""
+        if srv_type in (SetParameters, SetParametersAtomically):
+            callback = _of_known_types(callback)
         guarded = self.guard.around(callback, f"a call of {srv_name}", _refused)
         return super().create_service(srv_type, srv_name, guarded, *arguments, **options)  # type: ignore[misc]
 
@@ -231,13 +255,6 @@ def _place(problem: Exception) -> tuple[str, ...]:
     return (type(problem).__name__, *where)
 
 
-def _decoding(msg_type: Any, callback: Callback) -> Callback:
-    def take(data: bytes) -> None:
-        callback(deserialize_message(data, msg_type))
-
-    return take
-
-
 def _name(callback: Callback) -> str:
     name = getattr(callback, "__name__", "")
     return "the timer's turn" + (f" '{name.strip('_').replace('_', ' ')}'" if name else "")
@@ -247,13 +264,28 @@ def _refused(request: Any, response: Any) -> Any:
     """Answer a call that failed, as far as the service's type can tell it."""
     if hasattr(response, "success") and hasattr(response, "message"):
         response.success, response.message = False, "the call failed; see the node's log"
-    missing = len(getattr(request, "parameters", ())) - len(getattr(response, "results", ()))
+    results = getattr(response, "results", None)
+    missing = 0 if results is None else len(getattr(request, "parameters", ())) - len(results)
     if missing > 0:  # of parameters that were to be set; those before it are
         response.results.extend(_unchecked() for _ in range(missing))
     return response
 
 
-def _unchecked(*_: Any) -> Any:
-    from rcl_interfaces.msg import SetParametersResult
-
+def _unchecked(*_: Any) -> SetParametersResult:
     return SetParametersResult(successful=False, reason="it could not be checked; see the log")
+
+
+def _of_known_types(callback: Callback) -> Callback:
+    """Return rclpy's own service, which fails where a value is of a type that does not exist."""
+
+    def answer(request: Any, response: Any) -> Any:
+        if all(one.value.type in _TYPES for one in request.parameters):
+            return callback(request, response)
+        refusal = SetParametersResult(successful=False, reason="there is no such type of value")
+        if isinstance(request, SetParameters.Request):
+            response.results = [refusal] * len(request.parameters)
+        else:
+            response.result = refusal
+        return response
+
+    return answer

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Protocol
 
+import numpy as np
 import rclpy
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
@@ -68,6 +69,8 @@ def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = No
     anything else that keeps it from starting makes it 1.
     """
     stop = _Stop()
+    # Numbers are checked where they are used; numpy would print lines that no log can hold.
+    np.seterr(all="ignore")
     rclpy.init(
         args=None if arguments is None else list(arguments),
         signal_handler_options=SignalHandlerOptions.NO,

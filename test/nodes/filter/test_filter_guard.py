@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.live_robot import PERIOD_NS
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.storage import read_model_file, write_model_file
-from test.nodes.filter.test_filter_faults import PERIOD_NS, Watched
+from test.nodes.filter.test_filter_faults import Watched
 
 NODE = "/rffpsr_filter"
 LATEST_NS = (2**31 - 1) * 10**9

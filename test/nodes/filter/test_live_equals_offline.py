@@ -268,6 +268,38 @@ def test_the_log_of_a_node_gives_what_the_node_published(
     assert_equal(live, offline)
 
 
+def test_the_log_of_a_node_gives_its_predicted_topic_whatever_the_lead_was(
+    ros: Any, tmp_path: Path, synthetic_model: Path
+) -> None:
+    from sensor_msgs.msg import JointState
+
+    player = Player(
+        ros, JOINTS, model_path=synthetic_model, log_sequence=tmp_path / "sequences", lead=2
+    )
+    answers = ros.peer.collect("/rffpsr_filter/predicted", JointState)
+    ros.peer.heard("/rffpsr_filter/predicted")
+    messages = list(messages_of(SYSTEMS["synthetic"], 60))
+    for lead in (2, 5, 1):
+        assert ros.peer.set_parameter("/rffpsr_filter", "lead", lead)
+        part, messages = messages[:30], messages[30:]
+        player.play(iter(part), 0.004)
+        player.step()
+    ros.peer.wait(0.5)
+    assert player.node.end() == 0
+    (log,) = (tmp_path / "sequences").iterdir()
+    predicted_offline(log, synthetic_model, tmp_path)
+    offline = []
+    with closing(open_bag(tmp_path / "forecasts")) as source:
+        for message in source.messages(["/rffpsr_filter/predicted"]):
+            one: Any = STORE.deserialize_cdr(message.data, JOINT_STATE)
+            offline.append((one.header.stamp.sec, one.header.stamp.nanosec, one.position[0]))
+    live = [(m.header.stamp.sec, m.header.stamp.nanosec, m.position[0]) for m in answers]
+    assert len(live) > 30
+    # Before the node knew of its listener it may not have made some.
+    assert len(live) > 0.8 * len(offline)
+    assert set(live) <= set(offline)
+
+
 def test_the_log_says_which_model_was_followed(
     ros: Any, tmp_path: Path, synthetic_model: Path
 ) -> None:

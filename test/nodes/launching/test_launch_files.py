@@ -215,6 +215,22 @@ def test_collect_records_episodes_and_ends(launch: Callable[..., Launched], tmp_
     assert [len(run) > 40 for run in runs] == [True, True]
 
 
+def test_collect_ends_when_its_simulator_dies(
+    launch: Callable[..., Launched], tmp_path: Path
+) -> None:
+    collecting = launch(
+        "collect.launch.py",
+        "system:=synthetic",
+        "gazebo:=false",
+        f"dataset_directory:={tmp_path / 'episodes'}",
+    )
+    collecting.wait_for("recording episode")
+    named = r"\[simulator_node-\d+\]: process started with pid \[(\d+)\]"
+    os.kill(int(re.findall(named, collecting.output)[0]), signal.SIGKILL)
+    collecting.wait_for("the simulator ended")
+    collecting.process.wait(PATIENCE)
+
+
 GZ_SIM = """
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, LogInfo

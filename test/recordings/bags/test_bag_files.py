@@ -44,6 +44,14 @@ def test_a_folder_of_files_is_many_bags(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_hidden_in_a_folder_is_no_recording(tmp_path: Path) -> None:
+    """A learner keeps the episode that it is recording in the hidden folder ``.recording``."""
+    under_way = tmp_path / ".recording" / "run"
+    touch(tmp_path / "kept" / "metadata.yaml", under_way / "run_0.mcap", tmp_path / ".b.mcap")
+    assert find_bags([tmp_path]) == [tmp_path / "kept"]
+    assert find_bags([under_way]) == [under_way]
+
+
 def test_patterns_and_repetitions(tmp_path: Path) -> None:
     touch(*(tmp_path / f"run{i}.bag" for i in (1, 2, 10)))
     found = find_bags([tmp_path / "run1.bag", f"{tmp_path}/run*.bag"])
