@@ -29,7 +29,7 @@ from rffpsr_ros.numerics.npy_member import array_of_npy, npy_bytes
 FORMAT = "rffpsr_ros model"
 FORMAT_VERSION = 2
 
-LARGEST_FILE = 256 * 2**20
+LARGEST_FILE = 128 * 2**20
 """Bytes; the models of long trainings on many columns have a tenth of it."""
 
 LONGEST_NUMBER = 40

@@ -9,8 +9,8 @@ from benchmarks.audit.runner import outcomes
 CASES = {
     "csv": 400,
     "images": 400,
-    "models": 55,
-    "models_compiled": 30,
+    "models": 300,
+    "models_compiled": 100,
     "filter_live": 7,
     "learner_live": 5,
 }

@@ -140,5 +140,22 @@ def test_a_number_that_json_lacks_is_damage(file_of_model: Path, number: str) ->
 def test_a_file_without_end_is_not_read_whole(tmp_path: Path) -> None:
     with (tmp_path / "m.psr").open("wb") as file:
         file.truncate(storage.LARGEST_FILE + 1)
-    with pytest.raises(InputError, match="more than 256 MiB"):
+    with pytest.raises(InputError, match="more than 128 MiB"):
         load_model(tmp_path / "m.psr")
+
+
+def test_a_small_file_does_not_make_a_huge_model(file_of_model: Path, tmp_path: Path) -> None:
+    def change(header: Any, arrays: Arrays) -> None:
+        header["parts"]["structure"]["narx_past"] = 1000
+        structure = "parts.structure"
+        for name, form in {
+            "narx.frequencies": lambda a: np.zeros((1, 2001)),
+            "narx.projection": lambda a: np.zeros((2, a.shape[1])),
+            "observation.frequencies": lambda a: np.zeros((10**5, 1)),
+            "observation.projection": lambda a: np.zeros((2 * 10**5, a.shape[1])),
+        }.items():
+            with_array(f"{structure}.{name}", form)(header, arrays)
+
+    path = changed(file_of_model, tmp_path / "m.psr", change)
+    with pytest.raises(InputError, match=r"\d+ frequencies of .* more than any model has"):
+        load_model(path)

@@ -20,6 +20,10 @@ from rffpsr_ros.numerics.contents import sizes
 LIFTED_STEPS = 10
 """Steps that a forecast takes at once."""
 
+MOST_RESPONSES = 2**18
+"""Responses of observations to actions beyond which it takes one step at a time: several steps have
+the square of their number as many."""
+
 
 class KalmanParts(NamedTuple):
     """A linear system in innovation form, in standard units.
@@ -49,7 +53,8 @@ class KalmanModel(PredictiveModel[LinearState]):
     parts: KalmanParts
 
     def _prepare(self) -> None:
-        self._lift = lift(self.parts.system, LIFTED_STEPS)
+        few = self.parts.system.feedthrough.size <= MOST_RESPONSES
+        self._lift = lift(self.parts.system, LIFTED_STEPS if few else 1)
         self._steady = SteadyStateFilter(self.parts.system)
 
     @property

@@ -11,6 +11,10 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap
 
+MOST_FREQUENCIES = 2**25
+"""Numbers in the frequencies of fused maps, most of them zero; no model that was learned has so
+many, but one that was made up could have a hundred times as many as it is large."""
+
 
 class FeatureTerm(NamedTuple):
     """Features of some of a row's values, and what is made of them."""
@@ -76,6 +80,11 @@ def side_by_side(
 
     Random Fourier features become a `FusedFeatureMap` that computes in ``dtype``; with others the
     terms are evaluated one by one.
+
+    Raises
+    ------
+    ValueError
+        If that would take more than `MOST_FREQUENCIES`.
     """
     width = sum(term.size for term in terms)
     offset = np.concatenate([constant, np.zeros(width - len(constant))])
@@ -84,6 +93,8 @@ def side_by_side(
         cast = [term._replace(features=term.features.astype(dtype)) for term in terms]
         return SeparateMaps(cast, offset)
     count = sum(len(features.frequencies) for features in maps)
+    if max(size, 2 * width) * count > MOST_FREQUENCIES:
+        raise ValueError(f"{count} frequencies of {size} values are more than any model has")
     frequencies, output = np.zeros((size, count)), np.zeros((2 * count, width))
     row = column = 0
     for (_, weights, places), features in zip(terms, maps, strict=True):
