@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.signal import lfilter
 
 from benchmarks import datasets
 from benchmarks.tasks import TASKS, Material
 from rffpsr_ros.cli.main import main as rffpsr
+from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
@@ -62,6 +64,8 @@ def cases() -> dict[str, Callable[[], Mapping[str, Array]]]:
         "RFFPSR() on swimmer": (RFFPSR(), swimmer),
         "RFFPSR(folds=1) on synth": (RFFPSR(folds=1, iterations=60), synth),
         "RFFPSR() on synth with gaps": (RFFPSR(iterations=40), _with_gaps(synth)),
+        "RFFPSR() on synth behind a sensor's limits": (RFFPSR(iterations=40), _saturated(synth)),
+        "RFFPSR() on long recordings": (RFFPSR(iterations=20, features=50), _long()),
         "RFFPSR.paper() on synth": (RFFPSR.paper(features=200), synth),
         "RFFPSR.paper(), conditional, on synth": (
             RFFPSR.paper(features=200, stage_one="conditional", refinement="none"),
@@ -128,6 +132,30 @@ def _with_gaps(material: Material) -> Material:
     return Material([holed(run) for run in material.train], [], material.tests)
 
 
+def _saturated(material: Material) -> Material:
+    """Return material whose observations a sensor holds within the middle of their range."""
+    rows = np.concatenate([run.observations for run in material.train])
+    low, high = np.quantile(rows, [0.15, 0.85], axis=0)
+
+    def held(run: Trajectory) -> Trajectory:
+        return Trajectory(np.clip(run.observations, low, high), run.actions, run.period)
+
+    tests = {name: [held(run) for run in runs] for name, runs in material.tests.items()}
+    return Material([held(run) for run in material.train], [], tests)
+
+
+def _long() -> Material:
+    """Return three recordings so long that what follows the two stages takes a subsample."""
+    draw = np.random.default_rng(5)
+
+    def run() -> Trajectory:
+        actions = draw.uniform(-1, 1, SUBSAMPLE // 3 + 1000)
+        swinging = lfilter([0.2], [1.0, -1.6, 0.8], np.tanh(2 * actions))
+        return Trajectory(swinging + draw.normal(0, 0.01, len(actions)), actions, 0.05)
+
+    return Material([run() for _ in range(3)], [], {"test": [run()]})
+
+
 def _discrete() -> Material:
     """Return runs of a machine with three states, of which two look alike."""
     draw = np.random.default_rng(4)
@@ -165,11 +193,12 @@ def _command(*words: str) -> None:
         raise SystemExit(f"'rffpsr {' '.join(words)}' ended with code {code}")
 
 
-def recorded(path: Path) -> None:
-    """Compute every case and keep what it gives."""
+def recorded(path: Path, chosen: Sequence[str] = ()) -> None:
+    """Compute every case, or those chosen, and keep what they give."""
     found = {
         f"{case} | {name}": array
         for case, computed in cases().items()
+        if not chosen or case in chosen
         for name, array in _told(case, computed).items()
     }
     np.savez_compressed(path, **found)  # type: ignore[arg-type]
@@ -209,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("what", choices=["record", "compare"])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--cases", nargs="+", default=(), help="compare these only")
+    parser.add_argument("--cases", nargs="+", default=(), help="these only")
     options = parser.parse_args(arguments)
     with one_blas_thread():  # products by several threads add up in another order
         return _done(options)
@@ -217,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _done(options: argparse.Namespace) -> int:
     if options.what == "record":
-        recorded(options.file)
+        recorded(options.file, options.cases)
         return 0
     code = 0
     for name, difference in differences(options.file, options.cases):

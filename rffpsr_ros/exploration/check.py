@@ -71,6 +71,8 @@ class ExplorationCheck:
     conditioning: RegressionConditioning | None
     policy: PolicyTest | None
     weighting: Importance | None  # of windows, where the policy is known
+    damage: tuple[str, ...] = ()
+    """A sentence for each damaged recording; nothing else was measured on what is damaged."""
 
 
 def is_constant(low: float, high: float) -> bool:

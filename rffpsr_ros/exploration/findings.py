@@ -34,7 +34,8 @@ class Finding(NamedTuple):
 
 def findings(check: ExplorationCheck) -> list[Finding]:
     """Return all verdicts, in the order in which they matter."""
-    found = [_amount(check)]
+    found = [Finding("warning", "damage", sentence) for sentence in check.damage]
+    found.append(_amount(check))
     found += [
         Finding("warning", name, f"'{name}' never changes: leave it out, or record it moving")
         for name in check.constant_observations

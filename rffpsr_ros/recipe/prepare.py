@@ -6,12 +6,14 @@ gaps are filled, and for each model other parts are held out.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from operator import methodcaller
 from typing import NamedTuple
 
 from rffpsr_ros.data.folds import Fold, folds
 from rffpsr_ros.data.gaps import fit_gap_filler, gaps_are_frequent
+from rffpsr_ros.data.screening import DamageWarning, screened
 from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -56,7 +58,22 @@ def prepare(
     """
     shared_signature(train, validation)
     progress("looking over the recordings", 0.0)
-    together = [*train, *(validation or ())]
+    sound = screened(train, validation, settings.damage, workers)
+    for sentence in sound.sentences:
+        warnings.warn(sentence, DamageWarning, stacklevel=3)
+    prepared = _prepared(sound.train, sound.validation, options, settings, workers)
+    return prepared._replace(notes=sound.sentences + prepared.notes)
+
+
+def _prepared(
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory],
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    workers: Workers,
+) -> Preparation:
+    """Return recordings without damage made ready."""
+    together = [*train, *validation]
     count = _number_of_models(options, sum(map(len, together)), settings)
     if count > 1:
         prepared = _for_several_models(together, count, options, settings, workers)

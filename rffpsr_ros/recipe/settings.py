@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from numbers import Real
 
+from rffpsr_ros.data.damage import DamageThresholds
 from rffpsr_ros.data.gaps import GapFilling
 from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.option_checks import require
@@ -26,6 +27,9 @@ class RecipeSettings:
     """
 
     # prepare
+
+    damage: DamageThresholds = field(default_factory=DamageThresholds)
+    """What in a recording is impossible by the scale of the others."""
 
     weights_per_tick: float = 0.25
     """An observation's weights in a linear term are at most so many for each tick that is recorded:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from rffpsr_ros.data.screening import screened
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
 from rffpsr_ros.exploration.findings import warnings
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.window_lengths import supported_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -27,6 +30,8 @@ def check_data(
 ) -> ExplorationCheck:
     """Measure what trajectories can teach, with the windows that training would take.
 
+    What is damaged is told, and left out as in training.
+
     Raises
     ------
     InputError
@@ -34,8 +39,11 @@ def check_data(
     """
     names = RFFPSROptions.names()
     asked = RFFPSROptions(**{name: learning[name] for name in learning if name in names})
-    options, _ = supported_windows(asked, trajectories, RecipeSettings())
-    return check_exploration(trajectories, options, action_units)
+    settings = RecipeSettings()
+    shared_signature(trajectories)
+    sound = screened(trajectories, limits=settings.damage)
+    options, _ = supported_windows(asked, sound.train, settings)
+    return replace(check_exploration(sound.train, options, action_units), damage=sound.sentences)
 
 
 def data_warnings(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.data.screening import DamageWarning, screened
 from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError, check_known
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
@@ -42,13 +43,15 @@ from rffpsr_ros.training.validation import validation_errors
 class TrainingPlan(NamedTuple):
     """What will be trained on, reported before training begins.
 
-    ``warnings`` has a sentence for each thing that the recordings lack.
+    ``warnings`` has a sentence for each damaged recording (these stand in ``damage`` alone too) and
+    for each thing that the recordings lack.
     """
 
     learner: Learner
     recordings: BagRecordings
     parts: Split
     warnings: tuple[str, ...]
+    damage: tuple[str, ...] = ()
 
 
 class Trained(NamedTuple):
@@ -61,9 +64,9 @@ class Trained(NamedTuple):
     recordings
         The bags' trajectories, and the report of their reading.
     parts
-        What was learned from, chosen by, and left out.
+        What was learned from, chosen by, and left out; of the first two without what is damaged.
     warnings
-        A sentence for each thing that the recordings lack.
+        A sentence for each damaged recording, and for each thing that the recordings lack.
     validation
         Errors on the validation part by kind of model, the baselines' beside the new one's.
     resumed
@@ -156,6 +159,8 @@ def train(
     if resume is not None and Path(resume).exists():
         model = model_of_same_training(Path(resume), request)
         return Trained(model, recordings, parts, (), {}, resumed=True)
+    sound = screened(parts.train, parts.validation, workers=workers)
+    parts = Split(list(sound.train), list(sound.validation), parts.test)
     # Checks, validation errors and bands read recordings again and again: a subsample will do.
     generator = np.random.default_rng(0)
     known = Split(*(subsample(part, generator, workers) for part in parts))
@@ -163,12 +168,15 @@ def train(
     if check and kinds()[kind].uses_actions:
         progress("checking the data", 0.0)
         lacks = data_warnings(known.train, channels.learning, recordings.action_units)
-    (before_learning or _warn)(TrainingPlan(learner, recordings, parts, lacks))
+    lacks = sound.sentences + lacks
+    plan = TrainingPlan(learner, recordings, parts, lacks, sound.sentences)
+    (before_learning or _warn)(plan)
     model = learner.fit(parts.train, parts.validation or None, progress=progress, client=client)
     errors = validation_errors(model, kind, known, progress)
     model = measure_bands(model, learner, [*known.train, *known.validation], progress, bands)
     model = signed(model, channels, recordings.report.bags[0])
-    return Trained(_remembering(model, request, errors), recordings, parts, lacks, errors)
+    model = _remembering(model, request, errors, sound.sentences)
+    return Trained(model, recordings, parts, lacks, errors)
 
 
 def _check_words(kind: str, bands: str) -> None:
@@ -200,17 +208,21 @@ def _fractions(
 
 def _warn(plan: TrainingPlan) -> None:
     for sentence in plan.warnings:
-        warnings.warn(sentence, DataWarning, stacklevel=3)
+        category = DamageWarning if sentence in plan.damage else DataWarning
+        warnings.warn(sentence, category, stacklevel=3)
 
 
 def _remembering(
     model: PredictiveModel[Any],
     request: Mapping[str, Any],
     errors: Mapping[str, HorizonErrors],
+    damage: tuple[str, ...],
 ) -> PredictiveModel[Any]:
-    """Return the model with what was asked for and how it did beside the baselines."""
+    """Return the model with what was asked for, what of it was damaged, and how it did."""
     options = {**model.record.options, REQUEST: request}
     metrics = dict(model.record.metrics)
     if errors:
         metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
-    return model.replaced(record=replace(model.record, options=options, metrics=metrics))
+    notes = damage + tuple(model.record.notes)
+    record = replace(model.record, options=options, metrics=metrics, notes=notes)
+    return model.replaced(record=record)

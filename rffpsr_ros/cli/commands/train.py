@@ -149,7 +149,8 @@ def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, di
 def _before_learning(plan: TrainingPlan, bar: ProgressBar, clustered: bool) -> None:
     """Say what the recordings lack, and how much memory learning is going to take."""
     for sentence in plan.warnings:
-        warn(f"{sentence} (docs/exploration.md; --no-check leaves this out)")
+        unless = "" if sentence in plan.damage else "; --no-check leaves this out"
+        warn(f"{sentence} (docs/exploration.md{unless})")
     if isinstance(plan.learner, RFFPSR):
         megabytes = plan.learner.memory(plan.parts.train) / 2**20
         who = "this process and each worker" if clustered else "this process"
