@@ -90,6 +90,20 @@ def test_every_requirement_has_its_rosdep_key(
         assert name == "setuptools" or ROSDEP_KEYS[name] in test_keys
 
 
+def test_every_ros_package_that_is_used_stands_in_the_manifest(
+    checkout: Path, manifest: Package
+) -> None:
+    keys = {dependency.name for dependency in manifest.exec_depends}
+    files = [*(checkout / "rffpsr_ros").rglob("*.py"), *(checkout / "launch").glob("*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    imported = set(re.findall(r"^ *(?:from|import) (\w+)", text, re.MULTILINE))
+    named = set(re.findall(r"\b(\w+_(?:interfaces|msgs|srvs))/(?:msg|srv)/\w+", text))
+    of_ros = {name for name in imported | named if name.endswith(("_msgs", "_srvs", "_interfaces"))}
+    of_ros |= imported & {"rclpy", "launch", "launch_ros", "ament_index_python"}
+    assert of_ros - keys - {"ros_gz_interfaces"} == set()  # that one only beside Gazebo
+    assert {"builtin_interfaces", "rcl_interfaces", "rclpy"} <= of_ros
+
+
 def test_run_time_requirements_have_lower_bounds_only(setup_options: dict[str, Any]) -> None:
     for requirement in run_time_requirements(setup_options):
         assert re.fullmatch(r"\w+>=[\d.]+", requirement)

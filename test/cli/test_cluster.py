@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
+from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.data import window_source
 from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import Windows
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.rff_psr.fit import initialise, refine
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
@@ -257,3 +260,31 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(
     assert outcome.code != 0
     assert f"no Dask scheduler answers at {address}" in outcome.err
     assert len(outcome.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "warned"), [("tcp://host:8786", True), ("tls://host:1", False)]
+)
+def test_a_scheduler_without_encryption_is_called_unsafe(
+    address: str,
+    warned: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    connected = MagicMock()
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: connected)
+    with cluster_client(address):
+        pass
+    assert ("runs programs on every machine" in capsys.readouterr().err) is warned
+
+
+def test_a_scheduler_that_may_not_be_talked_to_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(
+        distributed, "Client", MagicMock(side_effect=RuntimeError("encryption required"))
+    )
+    with pytest.raises(InputError, match="tcp://host:1: encryption required"):
+        cluster_client("tcp://host:1").__enter__()

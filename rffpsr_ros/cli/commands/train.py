@@ -90,8 +90,8 @@ def add_arguments(parser: Parser) -> None:
         "--scheduler",
         metavar="ADDRESS",
         help="hand reading, both stages and, where learning.minibatches is more than 1, refinement"
-        " to the Dask cluster whose scheduler is there, such as tcp://host:8786; its workers need"
-        " the same bags at the same places",
+        " to the Dask cluster whose scheduler is there, such as tls://host:8786; its workers need"
+        " the same bags at the same places; tcp:// is unsafe: who reaches it runs programs there",
     )
     parser.add_argument("--profile", action="store_true", help="tell what each stage took")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
