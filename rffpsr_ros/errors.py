@@ -23,10 +23,10 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     names = list(known)
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
-        return f"; did you mean '{prefix}{close[0]}'?"
+        return f"; did you mean '{prefix}{plain(close[0])}'?"
     if not names:
         return ""
-    listed = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
+    listed = ", ".join(map(plain, sorted(names)[:12])) + (", ..." if len(names) > 12 else "")
     return f"; known are {listed}"
 
 
@@ -46,6 +46,11 @@ def check_known(
         if name not in known:
             nearest = did_you_mean(name, known, group)
             raise InputError(f"{what} '{group}{name}' is unknown{nearest}")
+
+
+def plain(name: str) -> str:
+    """Return a name as it is if it fits into a sentence, else as `shown` quotes it."""
+    return name if name.isprintable() and len(name) <= 100 else shown(name)
 
 
 def shown(text: object, most: int = 60) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from benchmarks.audit import csv_files, filter_live, image_messages, learner_live, model_files
+from benchmarks.audit.bags import bag_files
 from benchmarks.audit.runner import Group
 
 GROUPS: dict[str, Group] = {
     group.name: group
     for group in (
+        bag_files.GROUP,
         csv_files.GROUP,
         image_messages.GROUP,
         model_files.GROUP,

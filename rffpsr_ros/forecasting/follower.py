@@ -7,6 +7,7 @@ gives what the node published.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -316,4 +317,6 @@ def channels_of(model: PredictiveModel[Any]) -> ChannelConfiguration:
     channels = model.signature.channels
     if channels is None:
         raise InputError("the model was learned from arrays and knows no topics; train it on bags")
-    return ChannelConfiguration.from_mapping(channels, "the model file")
+    configuration = ChannelConfiguration.from_mapping(channels, "the model file")
+    columns = model.signature.observation_names, model.signature.action_names
+    return replace(configuration, columns=columns)

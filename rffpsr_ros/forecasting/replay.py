@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Outcome, channels_of
-from rffpsr_ros.forecasting.future_actions import plan_in
+from rffpsr_ros.forecasting.future_actions import MODES, plan_in
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.topic_reader import TopicReader, topics_in
+
+MOST_TICKS = 10_000
+"""The longest horizon that a node takes; between forecasts, a hundred times as many."""
 
 
 class Replay:
@@ -110,14 +113,54 @@ class Replay:
                     # The node complained of this message, and went on.
 
     def _control(self, topic: str, data: bytes) -> None:
+        """Do what a node noted of itself.
+
+        Raises
+        ------
+        InputError
+            If the entry is none that a node writes.
+        """
         message = self._own[topic].lazy(data)
-        if topic == PLAN_TOPIC:
-            self.follower.take_plan(
-                plan_in(message, len(self.follower.model.signature.action_names))
-            )
-            return
-        entry = json.loads(message.data)
-        if "options" in entry:
-            self.follower.change(replace(self.follower.options, **entry["options"]))
-        if "reset" in entry:
-            self.follower.reset(entry["reset"], entry["start"])
+        try:
+            if topic == PLAN_TOPIC:
+                columns = len(self.follower.model.signature.action_names)
+                with suppress(InputError):  # of which the node complained, and went on
+                    self.follower.take_plan(plan_in(message, columns))
+                return
+            entry = json.loads(message.data)
+            if "options" in entry:
+                options = replace(self.follower.options, **entry["options"])
+                _check_options(options)
+                self.follower.change(options)
+            if "reset" in entry:
+                self.follower.reset(str(entry["reset"]), entry["start"])
+        except InputError:
+            raise
+        except Exception as problem:  # A damaged entry fails in many ways.
+            raise InputError(
+                f"the log {self.path} has an entry on {topic} that no node writes: {shown(problem)}"
+            ) from None
+
+
+def _check_options(options: FollowOptions) -> None:
+    """Refuse options that a node does not have.
+
+    Raises
+    ------
+    InputError
+        If one is of another kind than it should be, or out of range.
+    """
+    for name, value in options.to_mapping().items():
+        usual = getattr(FollowOptions(), name)
+        right = type(value) is type(usual) or (isinstance(usual, float) and type(value) is int)
+        if name == "rejection_threshold":
+            right = all(type(one) in (int, float) and one >= 0 for one in value) and len(value) > 0
+        elif right and not isinstance(value, (str, bool)):
+            most = 100 * MOST_TICKS if name == "publish_every" else MOST_TICKS
+            right = 0 < value < 1 if name == "coverage" else 1 <= value <= most
+        if name == "future_actions":
+            right = value in MODES
+        if name == "start":
+            right = value in ("running", "episode")
+        if not right:
+            raise InputError(f"a log sets the option {name} to {shown(value)}, which no node has")

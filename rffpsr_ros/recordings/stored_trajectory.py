@@ -53,7 +53,8 @@ class BagReading(NamedTuple):
     @property
     def key(self) -> str:
         """Tells readings of a process apart."""
-        identity = [str(self.path), self.configuration.to_mapping(), *map(str, self[2:])]
+        channels = self.configuration
+        identity = [str(self.path), channels.to_mapping(), channels.columns, *map(str, self[2:])]
         return json.dumps(identity, sort_keys=True)
 
 

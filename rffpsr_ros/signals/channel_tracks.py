@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,19 +52,31 @@ class ChannelTracks:
         The line of the pace channel.
     companions
         The other lines with observations.
+    misfits
+        How many first messages were left out, by a sentence that says why.
     """
 
     def __init__(
         self, configuration: ChannelConfiguration, memory_ns: int, decode: Mapping[str, Decode]
     ) -> None:
         pace_topic = configuration.observations[0].topic
+        observed, commanded = configuration.columns
         self._observations = [
-            ObservationTrack(channel, 0 if channel.topic == pace_topic else memory_ns)
+            ObservationTrack(
+                channel,
+                0 if channel.topic == pace_topic else memory_ns,
+                _columns_of(channel, observed),
+            )
             for channel in configuration.observations
         ]
-        self._actions = [ActionTrack(channel) for channel in configuration.actions]
+        self._actions = [
+            ActionTrack(channel, _columns_of(channel, commanded))
+            for channel in configuration.actions
+        ]
+        self.misfits: dict[str, int] = {}
         self.lines: dict[str, Line] = {}
         for track in self._all():
+            track.misfits = self.misfits
             topic = track.channel.topic
             line = self.lines.setdefault(topic, Line(topic, decode.get(topic)))
             line.tracks.append(track)
@@ -161,6 +173,10 @@ class ChannelTracks:
             for track in self._all()
             for index in track.resolver.names_never_found
         )
+
+
+def _columns_of(channel: Channel, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.startswith(f"{channel.name}.")]
 
 
 def _joined(values: list[Vector]) -> Vector:

@@ -18,6 +18,9 @@ DEFAULT_MAX_AGE = 0.2
 DEFAULT_MAX_GAP = 0.5
 """Seconds of missing rows that a segment survives, but at least 3 ticks."""
 
+MOST_MISSING = 10_000
+"""Ticks of a gap that a segment survives: one far stamp makes rows for all of them at once."""
+
 STAMPS = ("header", "receive")
 
 TOP_KEYS = ("rate", "max_gap", "stamps", "observation", "action", "learning", "dataset")
@@ -43,6 +46,9 @@ class ChannelConfiguration:
         is always the time at which the message was received (or logged).
     learning, dataset
         Options for the learner and for the choice of data; checked by who uses them.
+    columns
+        The names of observation and action columns, where a model has settled them; no part of
+        what is written down. A first message that gives other columns is left out.
     """
 
     rate: float
@@ -52,6 +58,7 @@ class ChannelConfiguration:
     stamps: str = "header"
     learning: Mapping[str, Any] = field(default_factory=dict)
     dataset: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def period(self) -> float:
@@ -154,11 +161,12 @@ class ChannelConfiguration:
 
 
 def _max_gap(top: Mapping[str, Any], period: float, check: Checker) -> float:
+    longest = MOST_MISSING * period
     if "max_gap" not in top:
-        return max(DEFAULT_MAX_GAP, 3 * period)
-    right = "a number of seconds, 0 or more"
+        return min(max(DEFAULT_MAX_GAP, 3 * period), longest)
+    right = f"a number of seconds from 0 to {longest:g}, which are {MOST_MISSING} ticks"
     max_gap = check.number(top["max_gap"], "max_gap", right)
-    if max_gap < 0:
+    if not 0 <= max_gap <= longest:
         raise check.error("max_gap", max_gap, right)
     return max_gap
 

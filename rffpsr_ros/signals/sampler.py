@@ -103,6 +103,14 @@ class Sampler:
         return () if self.running else self._tracks.unheard()
 
     @property
+    def misfits(self) -> dict[str, int]:
+        """How many messages were left out, by a sentence that says why.
+
+        Where a model has settled the columns, the first messages of a channel must give these.
+        """
+        return self._tracks.misfits
+
+    @property
     def names_never_found(self) -> tuple[tuple[Channel, str, tuple[str, ...]], ...]:
         """Channel, name and the names there were, for every (joint) name never found so far."""
         return self._tracks.names_never_found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,10 @@ Decode = Callable[[Any], Any]
 
 MOST_COMMANDS = 8192
 """Commands remembered while no tick asks for them."""
+
+
+MOST_SAMPLES = 8192
+"""Observations remembered while no tick asks for them."""
 
 
 class Sample:
@@ -46,10 +50,17 @@ class Sample:
 
 
 class Track:
-    """The recent samples of one channel and the resolver of its fields."""
+    """The recent samples of one channel and the resolver of its fields.
 
-    def __init__(self, channel: Channel) -> None:
+    ``settled`` are the names that its columns must have; empty where nobody has settled them, and
+    then the first message that shows the widths does.
+    """
+
+    def __init__(self, channel: Channel, settled: Sequence[str] = ()) -> None:
         self.channel = channel
+        self.misfits: dict[str, int] = {}
+        """How many messages were left out because they have other columns, by what they have."""
+        self._settled = tuple(settled)
         self.resolver = FieldResolver(channel.fields, f"channel '{channel.name}'")
         self.heard_ns: int | None = None
         """The stamp of the first sample since the beginning or the last time jump."""
@@ -79,9 +90,21 @@ class Track:
         """Tell whether a first sample shows the width, and if so note its stamp."""
         if self.resolver.resolve(sample.message) is None:
             return False
+        if self._settled and self.column_names != self._settled:
+            self._leave_out()
+            return False
         self.resolver.reset()
         self.heard_ns = sample.stamp_ns
         return True
+
+    def _leave_out(self) -> None:
+        """Count a message that shows other columns, and wait for the next one."""
+        sentence = (
+            f"a message on {self.channel.topic} does not give channel '{self.channel.name}' the"
+            f" {len(self._settled)} columns that the model was trained on; it is left out"
+        )
+        self.misfits[sentence] = self.misfits.get(sentence, 0) + 1
+        self.resolver.unbind()
 
     def values_of(self, sample: Sample) -> Vector:
         """Return the values of a sample, NaN where they are missing."""
@@ -92,10 +115,11 @@ class Track:
 class ObservationTrack(Track):
     """An observation channel: the newest sample counts, as long as it is not too old."""
 
-    def __init__(self, channel: Channel, memory_ns: int) -> None:
-        super().__init__(channel)
+    def __init__(self, channel: Channel, memory_ns: int, settled: Sequence[str] = ()) -> None:
+        super().__init__(channel, settled)
         self._memory_ns = memory_ns
-        self._samples: deque[tuple[int, Sample | Vector]] = deque(maxlen=None if memory_ns else 1)
+        most = MOST_SAMPLES if memory_ns else 1
+        self._samples: deque[tuple[int, Sample | Vector]] = deque(maxlen=most)
 
     def receive(self, sample: Sample) -> None:
         """Take a sample that is no older than the last one; forget those past the memory."""
@@ -103,7 +127,11 @@ class ObservationTrack(Track):
             return
         samples = self._samples
         stamp_ns = sample.stamp_ns
-        samples.append((stamp_ns, self.values_of(sample) if self.resolver.stateful else sample))
+        newest = self.values_of(sample) if self.resolver.stateful else sample
+        if samples and samples[-1][0] == stamp_ns:
+            samples[-1] = (stamp_ns, newest)  # no tick can see the one before any more
+            return
+        samples.append((stamp_ns, newest))
         while len(samples) > 1 and samples[1][0] <= stamp_ns - self._memory_ns:
             samples.popleft()
 
@@ -136,8 +164,8 @@ class ActionTrack(Track):
     A column that a command leaves out (NaN) keeps its value.
     """
 
-    def __init__(self, channel: Channel) -> None:
-        super().__init__(channel)
+    def __init__(self, channel: Channel, settled: Sequence[str] = ()) -> None:
+        super().__init__(channel, settled)
         self._pending: deque[tuple[int, Sample | Vector]] = deque(maxlen=MOST_COMMANDS)
         self._held: Vector | None = None
         self._held_ns = 0

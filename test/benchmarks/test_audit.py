@@ -7,6 +7,7 @@ from benchmarks.audit.groups import GROUPS
 from benchmarks.audit.runner import outcomes
 
 CASES = {
+    "bags": 200,
     "csv": 400,
     "images": 400,
     "models": 300,

@@ -2,7 +2,9 @@
 
 import itertools
 import random
+import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.signals import ChannelConfiguration, Event, Sampler, SegmentEnd, Tick
+from rffpsr_ros.signals.channels import MOST_MISSING
+from rffpsr_ros.signals.tracks import MOST_SAMPLES, ObservationTrack, all_finite
 
 MS = 1_000_000
 nan = float("nan")
@@ -477,3 +481,75 @@ def test_a_companion_that_fails_to_come_is_waited_for_until_anything_newer() -> 
     (tick,) = feed(sampler, [("command", 151, 0.0)])
     assert isinstance(tick, Tick)
     assert tick.observation.tolist() == [3.0, 2.0]
+
+
+def test_stamps_that_stand_still_ahead_of_the_pace_do_not_fill_the_memory() -> None:
+    """The newest of them is what the tick sees that reaches them."""
+    sampler = Sampler(configured(command_initial=0.0))
+    feed(sampler, [("slow", 0, 1.0), ("fast", 1, 1.0)])
+    (track,) = sampler._tracks.lines["/slow"].tracks
+    assert isinstance(track, ObservationTrack)
+    for number in range(50_000):
+        feed(sampler, [("slow", 10, float(number))])
+    assert len(track._samples) <= 2
+    events = feed(sampler, [("fast", 51, 2.0)])
+    (tick,) = ticks(events)
+    assert tick.observation.tolist() == [2.0, 49_999.0]
+
+
+def test_stamps_that_creep_ahead_of_the_pace_do_not_fill_the_memory() -> None:
+    sampler = Sampler(configured(command_initial=0.0))
+    feed(sampler, [("slow", 0, 1.0), ("fast", 1, 1.0)])
+    (track,) = sampler._tracks.lines["/slow"].tracks
+    assert isinstance(track, ObservationTrack)
+    for number in range(10_000):
+        sampler.feed("/slow", 10 * MS + number, SimpleNamespace(data=1.0))
+    assert len(track._samples) == MOST_SAMPLES
+
+
+def test_a_far_stamp_makes_no_more_rows_than_the_limit() -> None:
+    longest = MOST_MISSING / 20
+    sampler = Sampler(configured(observations=["fast"], command_initial=0.0, max_gap=longest))
+    feed(sampler, [("fast", 0, 1.0), ("fast", 50, 1.0)])
+    assert len(feed(sampler, [("fast", 50 + 1000 * longest, 1.0)])) <= MOST_MISSING + 1
+    assert len(feed(sampler, [("fast", 86_400_000, 1.0)])) <= 1
+    with pytest.raises(InputError, match=r"'max_gap' is 86400.* from 0 to 500, .* 10000 ticks"):
+        configured(max_gap=86_400)
+
+
+@pytest.mark.parametrize("initial", [None, [0.0, 0.0, 0.0]])
+def test_where_columns_are_settled_a_first_message_of_another_length_is_left_out(
+    initial: list[float] | None,
+) -> None:
+    options: dict[str, Any] = {} if initial is None else {"command_initial": initial}
+    names = ("fast.data[0]", "fast.data[1]"), tuple(f"command.data[{i}]" for i in range(3))
+    settled = replace(configured(observations=["fast"], **options), columns=names)
+    good: list[Message] = [
+        (topic, 50 * tick, [1.0 * tick] * width)
+        for tick in range(1, 30)
+        for topic, width in (("command", 3), ("fast", 2))
+    ]
+    expected = ticks(run(settled, good))
+    assert len(expected) == 28
+    for odd in ([1.0], [1.0] * 3, [1.0] * 100):
+        sampler = Sampler(settled)
+        first: list[Message] = [("fast", 10, odd), ("fast", 20, odd), ("command", 20, odd[:1])]
+        events = ticks(feed(sampler, first + good) + sampler.end_segment())
+        assert [tick.observation.tolist() for tick in events] == [
+            tick.observation.tolist() for tick in expected
+        ]
+        assert (sampler.observation_names, sampler.action_names) == names
+        assert sorted(sampler.misfits.values()) == [1, 2]
+        assert all("is left out" in sentence for sentence in sampler.misfits)
+
+
+def test_huge_values_are_finite_and_give_no_warning() -> None:
+    for width in (1, 6, 200):
+        values = np.full(width, 1.7e308)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert all_finite(values)
+            for bad in (nan, np.inf, -np.inf):
+                spoilt = values.copy()
+                spoilt[-1] = bad
+                assert not all_finite(spoilt)

@@ -192,14 +192,14 @@ class FilterNode(GuardedNode, LifecycleNode):
         self._backlog.note(source.waited_ns)
         self._outputs.look()
         asked = self._active and self._outputs.wanted
+        wanted = asked and not self._backlog.behind
         began = perf_counter()
         try:
-            outcomes = follower.feed(
-                source.topic, stamp_ns, data, asked and not self._backlog.behind
-            )
+            outcomes = follower.feed(source.topic, stamp_ns, data, wanted)
         except InputError as problem:
             self._complaints.error("feed", str(problem))
             return
+        self._complaints.errors(follower.sampler.misfits)
         for outcome in outcomes:
             missing = isinstance(outcome, Step) and outcome.due and outcome.forecast is None
             if asked and missing and not follower.withholds:

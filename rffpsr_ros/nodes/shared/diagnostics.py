@@ -86,6 +86,11 @@ class Complaints:
             self._said[about] = sentence
             self._logger.error(on_one_line(sentence))
 
+    def errors(self, sentences: Iterable[str]) -> None:
+        """Log errors, each once."""
+        for sentence in sentences:
+            self.error(sentence, sentence)
+
     def warn(self, about: str, sentence: str) -> None:
         """Log a warning about something, unless it is what was said of it last."""
         if self._said.get(about) != sentence:

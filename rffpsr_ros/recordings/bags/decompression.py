@@ -18,10 +18,10 @@ from rffpsr_ros.errors import InputError
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
-MOST_AT_ONCE = 2**28
+MOST_AT_ONCE = 2**27
 """Bytes of a chunk or message once it is decompressed."""
-MOST_OF_FILE = 2**30
-"""Bytes to which any file may grow on disk; a large one, to `MOST_GROWTH` times its size."""
+MOST_OF_FILE = 2**28
+"""Bytes to which any file may grow; a large one, to `MOST_GROWTH` times its size."""
 MOST_GROWTH = 100
 
 

@@ -41,6 +41,8 @@ def _meant_by(path: Path) -> list[Path]:
         return [bag for match in matches for bag in _meant_by(match)]
     if path.is_file():
         return [path]
+    if not path.is_dir():
+        raise InputError(f"bag {path} is neither a file nor a folder")
     bags = _inside(path)
     if not bags:
         raise InputError(f"folder {path} holds no bag (no metadata.yaml, .mcap, .db3 or .bag file)")

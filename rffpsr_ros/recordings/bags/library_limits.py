@@ -28,11 +28,11 @@ from rffpsr_ros.recordings.bags.decompression import (
 from rffpsr_ros.recordings.bags.sqlite3_scan import check_file
 from rffpsr_ros.signals.yaml_text import check_yaml
 
-MOST_RECORDS = 2**21
+MOST_RECORDS = 2**20
 """Of a chunk; in memory a record takes some hundred bytes beside its own."""
 
-_MANY = 31 * MOST_RECORDS
-"""Bytes below which no chunk has more messages: each takes 31 at least."""
+_MANY = 9 * MOST_RECORDS
+"""Bytes below which no chunk has more records: each takes 9 at least."""
 
 
 def set_limits() -> None:
@@ -57,20 +57,28 @@ def set_limits() -> None:
         module.parse_qos = _checked_qos(module.parse_qos)  # type: ignore[attr-defined]
 
 
-def most_at_once(reader: Any) -> int:
-    """Return how many bytes the chunks take that a reader of MCAP holds at the same time."""
+def check_chunks(reader: Any) -> None:
+    """Refuse an index whose chunks are too large together, or those of the same time are.
+
+    Raises
+    ------
+    TooLarge
+        If they are: a reader of MCAP holds all chunks of the same time at once.
+    """
     storage = getattr(reader, "storage", None)
-    most = 0
     for file in getattr(storage, "storages", [storage]):
         changes: list[tuple[int, int]] = []
         for chunk in getattr(file, "chunks", ()):
             changes.append((chunk.message_start_time, chunk.uncompressed_size))
             changes.append((chunk.message_end_time + 1, -chunk.uncompressed_size))
+        whole = sum(size for _, size in changes if size > 0)
+        if changes and whole > most_of_file(file.path.stat().st_size):
+            raise TooLarge(f"its chunks become {whole} bytes")
         held = 0
         for _, change in sorted(changes):
             held += change
-            most = max(most, held)
-    return most
+            if held > 2 * MOST_AT_ONCE:
+                raise TooLarge(f"chunks of the same time have more than {2 * MOST_AT_ONCE} bytes")
 
 
 def _chunk(compression: str, data: bytes, size: int) -> bytes:

@@ -15,9 +15,14 @@ from zlib import crc32
 
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
-from rffpsr_ros.recordings.bags.decompression import MOST_AT_ONCE, decompress
+from rffpsr_ros.recordings.bags.decompression import (
+    MOST_AT_ONCE,
+    TooLarge,
+    decompress,
+    most_of_file,
+)
 from rffpsr_ros.recordings.bags.library_limits import MOST_RECORDS, count_records
-from rffpsr_ros.recordings.bags.source import NO_DEFINITION, BagTopic, RawMessage
+from rffpsr_ros.recordings.bags.source import LATEST_NS, NO_DEFINITION, BagTopic, RawMessage
 
 MAGIC = b"\x89MCAP0\r\n"
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END, _FOOTER = 0x03, 0x04, 0x05, 0x06, 0x0F, 0x02
@@ -46,12 +51,18 @@ class McapScan:
         self._topic_by_channel: dict[int, str] = {}
         self._damaged_chunks = 0
         self._cut = False
+        self._refusal = ""
+        self._grown = 0
         for message in self._scan():
             topic = self.topics[message.topic]
             topic.count = (topic.count or 0) + 1
         if self._damaged_chunks:
             self.losses.append(f"{self._damaged_chunks} damaged chunks of {path.name} are left out")
-        if self._cut:
+        if self._refusal:
+            self.losses.append(
+                f"{path.name} is read up to a chunk that is refused: {self._refusal}"
+            )
+        elif self._cut:
             self.losses.append(f"{path.name} ends in the middle of a record; the rest is lost")
 
     def messages(self, topics: Collection[str]) -> Iterator[RawMessage]:
@@ -64,6 +75,8 @@ class McapScan:
     def _scan(self) -> Iterator[RawMessage]:
         self._damaged_chunks = 0
         self._cut = False
+        self._refusal = ""
+        self._grown = 0
         size = self.path.stat().st_size
         with self.path.open("rb") as file:
             file.seek(len(MAGIC))
@@ -77,7 +90,11 @@ class McapScan:
                     return
                 whole = length <= size - file.tell()
                 if opcode == _CHUNK:
-                    yield from self._chunk(file, min(length, size - file.tell()), whole)
+                    try:
+                        yield from self._chunk(file, min(length, size - file.tell()), whole)
+                    except TooLarge as problem:
+                        self._refusal = str(problem)
+                        return
                 elif whole and opcode in _READ_HERE and length <= MOST_AT_ONCE:
                     yield from self._record(opcode, file.read(length))
                 elif whole:
@@ -88,13 +105,14 @@ class McapScan:
 
     def _chunk(self, file: BinaryIO, length: int, whole: bool) -> Iterator[RawMessage]:
         if length > MOST_AT_ONCE:
-            file.seek(length, SEEK_CUR)
-            records = None
-        else:
-            records = _chunk_records(file.read(length), whole)
+            raise TooLarge(f"it has {length} bytes")
+        records = _chunk_records(file.read(length), whole)
         if records is None:
             self._damaged_chunks += whole
             return
+        self._grown += len(records)
+        if self._grown > most_of_file(self.path.stat().st_size):
+            raise TooLarge(f"chunks become more than {self._grown} bytes")
         messages: list[RawMessage] = []
         position = 0
         while position + _RECORD.size <= len(records):
@@ -112,7 +130,7 @@ class McapScan:
             if opcode == _MESSAGE:
                 channel, _, log_time, _ = _MESSAGE_HEAD.unpack_from(content)
                 topic = self._topic_by_channel.get(channel)
-                if topic is not None:
+                if topic is not None and log_time <= LATEST_NS:
                     return [RawMessage(topic, log_time, content[_MESSAGE_HEAD.size :])]
             elif opcode == _SCHEMA:
                 self._schema(content)
@@ -153,10 +171,12 @@ def _chunk_records(content: bytes, whole: bool) -> bytes | None:
         data = content[position + 8 :]
         if compression:
             data = decompress(data, compression)
+    except TooLarge:
+        raise
     except Exception:  # The decompressors have no common error.
         return None
     if count_records(data) > MOST_RECORDS:
-        return None
+        raise TooLarge(f"it has more than {MOST_RECORDS} records")
     if whole and (len(data) != size or (checksum and crc32(data) != checksum)):
         return None
     return data

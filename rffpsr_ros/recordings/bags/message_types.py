@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -16,14 +15,12 @@ from rosbags.typesys import (
 )
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.errors import InputError, did_you_mean, shown
+from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 from rffpsr_ros.recordings.bags.definition_limits import check_text, check_types
 from rffpsr_ros.recordings.bags.message_layout import QuickDecode
 from rffpsr_ros.recordings.bags.source import BagTopic
 from rffpsr_ros.signals.stamps import Stamp, receive_time, stamp_of, stamp_of_cdr, stamp_of_ros1
 from rffpsr_ros.signals.tracks import Decode
-
-_NAME = re.compile(r"[\w/~.{}-]{1,255}\Z", re.ASCII)
 
 ROS_DISTROS = {store.value.split("_", 1)[1]: store for store in Stores if "_" in store.value}
 """The distributions whose message definitions are known, by name."""
@@ -53,6 +50,7 @@ class MessageTypes:
                 f"ROS distribution '{ros_distro}' is unknown{did_you_mean(ros_distro, ROS_DISTROS)}"
             )
         self._distro = ros_distro
+        self._stores: dict[Any, Typestore] = {}
         self._custom: dict[str, Any] = {}
         for path in message_paths:
             self._custom.update(_definitions_below(Path(path)))
@@ -65,6 +63,12 @@ class MessageTypes:
         InputError
             If the bag does not define a type and nothing else does.
         """
+        key = (ros_distro, tuple((topic.type, topic.definition) for topic in topics))
+        if key not in self._stores:
+            self._stores[key] = self._new_store(topics, bag, ros_distro)
+        return self._stores[key]
+
+    def _new_store(self, topics: Sequence[BagTopic], bag: str, ros_distro: str | None) -> Typestore:
         defined = [
             topic for topic in topics if topic.definition.format is not MessageDefinitionFormat.NONE
         ]
@@ -116,8 +120,8 @@ class MessageTypes:
         return {**base, **self._custom}
 
     def _unknown(self, topic: BagTopic, bag: str) -> str:
-        where = f"{bag} does not define {_plain(topic.type)} (topic {_plain(topic.name)})"
-        package = _plain(topic.type.split("/")[0])
+        where = f"{bag} does not define {plain(topic.type)} (topic {plain(topic.name)})"
+        package = plain(topic.type.split("/")[0])
         if self._distro is None and f"{topic.type}" in get_typestore(Stores.LATEST).fielddefs:
             return f"{where}; say which distribution recorded it, as in --ros-distro humble"
         return f"{where}; give the folder with {package}/msg/*.msg by --msg-path"
@@ -173,11 +177,6 @@ def stamp_reader(store: Typestore, type_name: str, encoding: str, stamps: str) -
 def decoded_stamp(message: Any, receive_ns: int) -> int:
     """Return the stamp of a decoded message that may be None."""
     return receive_ns if message is None else stamp_of(message, receive_ns)
-
-
-def _plain(name: str) -> str:
-    """Return a name as it is if it is one, else quoted."""
-    return name if _NAME.match(name) else shown(name)
 
 
 def _first_words(problem: Exception) -> str:

@@ -13,17 +13,22 @@ from rosbags.interfaces import Connection
 from rosbags.rosbag1 import Reader as Reader1
 from rosbags.rosbag2 import Reader as Reader2
 
-from rffpsr_ros.errors import InputError, shown
+from rffpsr_ros.errors import InputError, plain, shown
 from rffpsr_ros.recordings.bags import mcap_scan, sqlite3_scan
 from rffpsr_ros.recordings.bags.decompression import (
-    MOST_AT_ONCE,
     ZSTD_MAGIC,
     TooLarge,
     decompress,
     decompress_file,
 )
-from rffpsr_ros.recordings.bags.library_limits import most_at_once, set_limits
-from rffpsr_ros.recordings.bags.source import BagSource, BagTopic, ChainedSource, RawMessage
+from rffpsr_ros.recordings.bags.library_limits import check_chunks, set_limits
+from rffpsr_ros.recordings.bags.source import (
+    LATEST_NS,
+    BagSource,
+    BagTopic,
+    ChainedSource,
+    RawMessage,
+)
 from rffpsr_ros.signals.yaml_text import LONGEST, check_yaml
 
 set_limits()
@@ -50,6 +55,8 @@ def open_bag(path: Path) -> BagSource:
         If it cannot be read, is no bag, or nothing in it is readable.
     """
     try:
+        if path.exists() and not (path.is_dir() or path.is_file()):
+            raise InputError(f"bag {path} is neither a file nor a folder")
         return _open_folder(path) if path.is_dir() else _open_file(path)
     except OSError as problem:
         raise InputError(f"bag {path} cannot be read: {problem.strerror or problem}") from None
@@ -65,8 +72,7 @@ class RosbagsSource:
         self._reader = Reader1(path) if encoding == "ros1" else Reader2(path)
         try:
             self._reader.open()
-            if most_at_once(self._reader) > 2 * MOST_AT_ONCE:
-                raise TooLarge("chunks of the same time take too much memory")
+            check_chunks(self._reader)
         except Exception:
             with suppress(Exception):
                 self._reader.close()
@@ -94,7 +100,9 @@ class RosbagsSource:
             for connection, receive_ns, data in self._reader.messages(connections=chosen):
                 if not isinstance(data, (bytes, bytearray, memoryview)):
                     raise TypeError(f"a message is no bytes but of type {type(data).__name__}")
-                time = int(receive_ns)
+                time = receive_ns
+                if not 0 <= time <= LATEST_NS:
+                    raise ValueError(f"a message has the time {time} ns")
                 yield RawMessage(connection.topic, time, bytes(data))
             return
         except GeneratorExit:
@@ -145,8 +153,12 @@ class _WithoutFolder:
 def _decompressed(message: RawMessage) -> RawMessage:
     """Return a message that may be compressed as it was; damaged ones stay as they are."""
     if message.data.startswith(ZSTD_MAGIC):
-        with suppress(Exception):  # Several libraries can stand behind it.
+        try:
             return message._replace(data=decompress(message.data, "zstd"))
+        except TooLarge as problem:
+            raise InputError(f"a message of {plain(message.topic)} is refused: {problem}") from None
+        except Exception:  # The library's own.
+            return message
     return message
 
 
@@ -154,7 +166,7 @@ def _open_folder(path: Path) -> BagSource:
     problem = "metadata.yaml is missing"
     if (path / "metadata.yaml").exists():
         try:
-            _check_metadata(path / "metadata.yaml")
+            _check_folder(path)
             return RosbagsSource(path, "cdr")
         except PermissionError:
             raise
@@ -175,21 +187,26 @@ def _open_folder(path: Path) -> BagSource:
     return ChainedSource(parts, losses=losses)
 
 
-def _check_metadata(file: Path) -> None:
-    """Refuse metadata that would take long or much to read.
+def _check_folder(path: Path) -> None:
+    """Refuse metadata that would take long or much to read, and pipes and devices beside them.
 
     Raises
     ------
     Exception
         That says what.
     """
-    with file.open("rb") as content:
+    for entry in path.iterdir():
+        if entry.exists() and not (entry.is_file() or entry.is_dir()):
+            raise InputError(f"{plain(entry.name)} in it is no file")
+    with (path / "metadata.yaml").open("rb") as content:
         check_yaml(content.read(4 * LONGEST).decode())
 
 
 def _storage_files(path: Path) -> list[Path]:
     """Return the storage files of a rosbag2 folder in the order of their numbers."""
-    files = [file for file in path.iterdir() if file.name.endswith(STORAGE_SUFFIXES)]
+    files = [
+        file for file in path.iterdir() if file.name.endswith(STORAGE_SUFFIXES) and file.is_file()
+    ]
     return sorted(files, key=natural_order)
 
 
@@ -281,7 +298,7 @@ def _distro(reader: Reader1 | Reader2) -> str | None:
     if found is None:
         metadata = getattr(getattr(reader, "storage", None), "metadata", None)
         found = getattr(metadata, "ros_distro", None)
-    return found if found and found != "rosbags" else None
+    return found if isinstance(found, str) and found != "rosbags" else None
 
 
 def _sentence(problem: Exception) -> str:

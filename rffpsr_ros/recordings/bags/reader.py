@@ -114,7 +114,8 @@ class BagSampler:
         report.messages = sum(topic.count for topic in times.values())
         report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
         report.undecodable = sum(reader.undecodable for reader in self._readers.values())
-        report.losses = self._source.losses + losses
+        misfits = [f"{text} ({n} in all)" for text, n in self.sampler.misfits.items()]
+        report.losses = self._source.losses + losses + misfits
         report.topic_types = self.topic_types
         report.observation_units = self.sampler.observation_units
         report.action_units = self.sampler.action_units

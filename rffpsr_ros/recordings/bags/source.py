@@ -8,6 +8,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from rosbags.interfaces import MessageDefinition, MessageDefinitionFormat
 
+LATEST_NS = 2**63 - 1
+"""The latest time of receipt: what ROS can say, and what fits into 64 bits with a sign."""
+
 NO_DEFINITION = MessageDefinition(MessageDefinitionFormat.NONE, "")
 
 

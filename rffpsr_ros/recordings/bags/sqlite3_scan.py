@@ -78,7 +78,7 @@ class Sqlite3Scan:
                     last, failures = row, 0
                     if number not in chosen:
                         continue
-                    if isinstance(time, int) and isinstance(data, bytes):
+                    if isinstance(time, int) and time >= 0 and isinstance(data, bytes):
                         yield RawMessage(chosen[number], time, data)
                     else:
                         odd += 1

@@ -75,6 +75,12 @@ class FieldResolver:
             for memory in field.memories:
                 memory.reset()
 
+    def unbind(self) -> None:
+        """Forget the widths: the next message that shows them settles them."""
+        self._bound = None
+        self._fetch = None
+        self._width = 0
+
     def resolve(self, message: Any) -> Vector | None:
         """Return the values (width,) of a message; None while the width is unknown.
 

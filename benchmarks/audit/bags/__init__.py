@@ -1,0 +1,1 @@
+"""Bags in both storages, each with something that no recorder writes."""
