@@ -94,7 +94,8 @@ def _n4sid(prepared: Preparation, settings: RecipeSettings) -> Candidate | None:
     past, future = min(options.arx_past, settings.subspace_past), options.future
     columns = len(like.observation_names) + len(like.action_names)
     ticks = sum(map(len, prepared.recordings))
-    if (past + future) * columns > settings.weights_per_tick * ticks:
+    share = settings.few_subspace if ticks < settings.few_ticks else settings.weights_per_tick
+    if (past + future) * columns > share * ticks:
         return None
     model = N4SID(past, future).fit(prepared.recordings)
     return _baseline("n4sid", model, N4SID(past, future, model.record.options["order"]), prepared)

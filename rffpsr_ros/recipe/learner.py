@@ -28,7 +28,7 @@ from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.trials import fold_learners
+from rffpsr_ros.recipe.window_choice import choose_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -148,8 +148,9 @@ def _fit_ensemble(
     prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
 ) -> EnsembleModel:
     """Return the ensemble of models learned on folds and of what competes with them."""
-    learners = fold_learners(prepared.folds, settings, progress, workers)
-    selection = select(learners, configurations(prepared.options, settings), settings)
+    chosen = choose_windows(prepared, settings, progress, workers)
+    selection = select(chosen.learners, configurations(chosen.options, settings), settings)
+    prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
     rff_psr = Candidate("rff_psr", selection.models, selection.models)
     candidates = [rff_psr, *baselines(prepared, settings)]

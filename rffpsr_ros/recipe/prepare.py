@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import methodcaller
 from typing import NamedTuple
 
@@ -22,8 +23,15 @@ from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.window_lengths import supported_windows
+from rffpsr_ros.recipe.window_lengths import shorter_windows, supported_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class Variant(NamedTuple):
+    """The same recordings and folds, with windows of another length."""
+
+    options: RFFPSROptions
+    folds: Sequence[TrainingData]
 
 
 class Preparation(NamedTuple):
@@ -36,6 +44,8 @@ class Preparation(NamedTuple):
     folds: Sequence[TrainingData]
     """What each model learns from, and what is held out; a single one where only one is learned."""
     notes: tuple[str, ...]
+    shorter: tuple[Variant, ...] = ()
+    """Of few data, shorter windows that are tried too."""
 
 
 def prepare(
@@ -76,7 +86,8 @@ def _prepared(
     together = [*train, *validation]
     count = _number_of_models(options, sum(map(len, together)), settings)
     if count > 1:
-        prepared = _for_several_models(together, count, options, settings, workers)
+        several = _for_few_data if _are_few(together, settings) else _for_several_models
+        prepared = several(together, count, options, settings, workers)
         if prepared.folds:
             return prepared
     return _for_single_model(train, validation, options, settings, workers)
@@ -102,6 +113,56 @@ def _for_several_models(
     whole, gaps = _looked_over(together, (), options, settings)
     parts = _cut_folds(whole.train, count, options, settings)
     return Preparation(options, whole.train, parts, windows + gaps)
+
+
+def _are_few(recordings: Sequence[Trajectory], settings: RecipeSettings) -> bool:
+    """Return whether recordings are so short that long windows hardly fit into them."""
+    return settings.fewest_ticks <= sum(map(len, recordings)) < settings.few_ticks
+
+
+def _for_few_data(
+    together: Sequence[Trajectory],
+    count: int,
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    workers: Workers,
+) -> Preparation:
+    """Return recordings and folds for windows of several lengths; of fewer folds, if need be.
+
+    Where windows are few, so are the directions that are kept of them.
+    """
+    together = list(workers.map(methodcaller("loaded"), together))
+    longest, notes = supported_windows(options, together, settings)
+    wanted = [longest, *shorter_windows(longest, options, settings)]
+    whole, gaps = _looked_over(together, (), wanted[-1], settings)
+    for number in dict.fromkeys((count, min(count, settings.few_folds))):
+        shortest = 2 * (wanted[-1].past + options.future + 1)
+        try:
+            parts = folds(
+                whole.train, number, shortest, settings.whole_from, settings.rounds,
+                settings.block_ticks,
+            )  # fmt: skip
+        except InputError:
+            continue
+        variants = [found for one in wanted if (found := _variant(parts, one, settings))]
+        if variants:
+            (chosen, cut), *others = variants
+            return Preparation(chosen, whole.train, cut, notes + gaps, tuple(others))
+    return Preparation(longest, whole.train, (), notes + gaps)
+
+
+def _variant(
+    parts: Sequence[Fold], options: RFFPSROptions, settings: RecipeSettings
+) -> Variant | None:
+    """Return folds for such windows; None where one of them has too few."""
+    past, future = options.past, options.future
+    least = min(summarise(part.train, past, future).windows for part in parts)
+    if options.rank == RFFPSROptions.rank:
+        options = replace(options, rank=max(settings.least_rank, min(options.rank, least // 2 - 1)))
+    try:
+        return Variant(options, [_checked(part, options) for part in parts])
+    except InputError:
+        return None
 
 
 def _for_single_model(

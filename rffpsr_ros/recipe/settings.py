@@ -63,6 +63,24 @@ class RecipeSettings:
     """Held-out recordings are judged in blocks of so many ticks, each a group of its own; rounds
     leave parts that are not shorter."""
 
+    few_ticks: int = 1000
+    """Recordings of fewer ticks in all are few data: shorter windows are tried too, and judged on
+    all folds."""
+
+    fewest_ticks: int = 100
+    """With fewer ticks than these there is nothing to judge by, and a single model is learned."""
+
+    few_windows: tuple[int, ...] = (8, 10)
+    """Ticks of the shorter windows: a slow process of 200 ticks is forecast up to twice as well
+    with these, a vibration of 600 is not."""
+
+    few_folds: int = 2
+    """Of data too few for three folds there are so many: blending with linear models needs errors
+    on parts held out."""
+
+    least_rank: int = 5
+    """With fewer windows fewer directions are kept of them, but no fewer than these."""
+
     # candidates
 
     fit: FitSettings = field(default_factory=FitSettings)
@@ -82,6 +100,10 @@ class RecipeSettings:
 
     subspace_past: int = 10
     """Ticks of the past in subspace identification's windows, at the most."""
+
+    few_subspace: float = 0.5
+    """Of few data, these windows hold at most so large a share of a column's ticks, for each column
+    (`weights_per_tick` of more)."""
 
     simulation_windows: tuple[int, ...] = (2, 6)
     """Ticks of history in the windows of output-error models; all are tried."""

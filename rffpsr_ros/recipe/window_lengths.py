@@ -59,6 +59,22 @@ def supported_windows(
     )
 
 
+def shorter_windows(
+    longest: RFFPSROptions, asked: RFFPSROptions, settings: RecipeSettings
+) -> list[RFFPSROptions]:
+    """Return the options with shorter windows, the longest first; none if a length was asked for.
+
+    ``longest`` are the options ``asked`` for with windows that the recordings support.
+    """
+    if not (asked.arx_past and all(_by_default(asked, name) for name in ("past", "arx_past"))):
+        return []
+    return [
+        replace(asked, past=ticks, arx_past=ticks, narx_past=min(ticks, asked.narx_past))
+        for ticks in sorted(settings.few_windows, reverse=True)
+        if ticks < longest.past
+    ]
+
+
 def _by_default(options: RFFPSROptions, name: str) -> int:
     """Return a length that nobody asked for; 0 if somebody asked for another one."""
     length: int = getattr(options, name)

@@ -60,7 +60,7 @@ def test_a_length_that_was_asked_for_stays() -> None:
 
 def test_the_choice_stands_in_the_model() -> None:
     learner = RFFPSR(features=20, narx_features=10, iterations=5)
-    model = learner.fit(runs(30, 30, 1))
+    model = learner.fit(runs(40, 30, 1))
     assert isinstance(model, EnsembleModel)
     assert model.record.options["arx_past"] == 10
     assert model.record.notes[0].startswith("windows of 10 instead of 20 ticks")
