@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follow_options import FollowOptions
-from rffpsr_ros.forecasting.sequence_log import CONTROL_TYPE, PLAN_TYPE, SequenceLog
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.numerics.arrays import Array
+
+if TYPE_CHECKING:
+    from rffpsr_ros.forecasting.sequence_log import SequenceLog
 
 
 class SequenceLogger:
@@ -67,7 +70,7 @@ class SequenceLogger:
 
     def flush(self) -> None:
         """Let everything so far survive a kill."""
-        self._attempt(SequenceLog.flush)
+        self._attempt(lambda log: log.flush())
 
     def _attempt(self, write: Callable[[SequenceLog], None]) -> None:
         """Write to the bag, if one is open."""
@@ -89,6 +92,12 @@ class SequenceLogger:
             self._complaints.error("log", f"the log {log.path} is incomplete: {problem}")
 
     def _open(self, start_ns: int) -> SequenceLog:
+        try:
+            from rffpsr_ros.forecasting.sequence_log import CONTROL_TYPE, PLAN_TYPE, SequenceLog
+        except ModuleNotFoundError:
+            raise InputError(
+                "a log needs rosbags, which is not installed: pip install rosbags"
+            ) from None
         store = typestore_of([*self._types.values(), CONTROL_TYPE, PLAN_TYPE])
         folder = _new_folder(Path(self._folder).expanduser())
         log = SequenceLog(folder, store, self._types, start_ns)

@@ -1,4 +1,7 @@
-"""The message classes of the running ROS: by name, from keywords, and as definitions for bags."""
+"""The message classes of the running ROS: by name, from keywords, and as definitions for bags.
+
+Only definitions need rosbags, which is imported where they are made: a filter runs without it.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ import importlib
 import re
 from collections.abc import Iterable
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rclpy.serialization import deserialize_message
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.recordings.bags import message_types
 from rffpsr_ros.signals.channel import normalise_type
 from rffpsr_ros.signals.tracks import Decode
+
+if TYPE_CHECKING:
+    from rosbags.typesys.store import Typestore
 
 _SEQUENCE = re.compile(r"sequence<(.+?)(?:, *(\d+))?>\Z")
 _ARRAY = re.compile(r"(.+)\[(\d+)\]\Z")
@@ -71,7 +74,7 @@ def has_header_first(type_name: str) -> bool | None:
 def decoder(type_name: str, direct: bool) -> Decode:
     """Return a function from bytes to a message; it returns None for damaged bytes.
 
-    It is rclpy's own, or, if ``direct``, the one that bags are read with.
+    It is rclpy's own, or, if ``direct`` and rosbags is installed, the one that bags are read with.
 
     Raises
     ------
@@ -81,8 +84,10 @@ def decoder(type_name: str, direct: bool) -> Decode:
     if not direct:
         return partial(_decoded, message_class(type_name))
     try:
+        from rffpsr_ros.recordings.bags import message_types
+
         return message_types.decoder(typestore_of([type_name]), type_name, "cdr")
-    except KeyError:  # It knows no wide texts.
+    except (KeyError, ModuleNotFoundError):  # It knows no wide texts; or there is no rosbags.
         return partial(_decoded, message_class(type_name))
 
 
@@ -95,6 +100,8 @@ def _decoded(kind: Any, data: bytes) -> Any:
 
 def typestore_of(types: Iterable[str]) -> Typestore:
     """Return the definitions of types, and of all they are made of, as the running ROS has them."""
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
     store = get_typestore(Stores.EMPTY)
     waiting, definitions = list(types), {}
     while waiting:
