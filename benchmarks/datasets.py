@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -190,6 +191,76 @@ def silverbox() -> Split:
         [],
         [_labelled(whole.slice(start, stop), name) for name, (start, stop) in parts.items()],
     )
+
+
+def wiener_hammerstein() -> Split:
+    """Return the Wiener-Hammerstein circuit, 51.2 kHz: output (mV) under input (V).
+
+    Of samples 5200 to 184000 the first 100000 are to learn from, the rest to simulate.
+    """
+    with np.load(shared_file("data/wiener_hammerstein/wh2009.npz")) as record:
+        output, given, period = 1000 * record["y"], record["u"], 1 / float(record["fs"])
+    whole = Trajectory(output, given, period, ["output"], ["input"])
+    return Split([whole.slice(5200, 105200)], [], [whole.slice(105200, 184000)])
+
+
+def emps() -> Split:
+    """Return a positioning axis, 1 kHz, in closed loop: position (mm) under motor voltage.
+
+    One record of a smooth reference to learn from, one with pulses of force to simulate.
+    """
+    learn, test = (
+        Trajectory(
+            1000 * np.ravel(record["qm"]), np.ravel(record["vir"]), 0.001, ["position"], ["voltage"]
+        )
+        for record in (
+            loadmat(shared_file(f"data/emps/{name}.mat"))
+            for name in ("DATA_EMPS", "DATA_EMPS_PULSES")
+        )
+    )
+    return Split([learn], [], [test])
+
+
+CRAZYFLIE_TESTS = 8
+"""Of the Crazyflie's test flights the first so many are scored."""
+
+
+def crazyflie(every: int = 1, dirty: bool = False) -> Split:
+    """Return flights of a Crazyflie, 100 Hz: gyroscope and accelerometer under four motors.
+
+    A controller flies. Learning is on circles and figures of eight (with ``dirty`` on one more of
+    them, whose log is corrupted from some tick on), validation on ovals, the tests are helices.
+    ``every`` takes every so many rows; a few are 20 or 30 ms apart and stay as they stand. Each
+    observation is in units of its standard deviation in the tests.
+    """
+    names = {"train": ["train", "dirty"] if dirty else ["train"]}
+    rows = {
+        part: [run for name in names.get(part, [part]) for run in _flights(name, every)]
+        for part in ("train", "validation", "test")
+    }
+    tests = rows["test"][:CRAZYFLIE_TESTS]
+    unit = np.concatenate([run.observations for run in tests]).std(axis=0)
+
+    def scaled(run: Trajectory) -> Trajectory:
+        return replace(run, observations=run.observations / unit)
+
+    learn, validation = (list(map(scaled, rows[part])) for part in ("train", "validation"))
+    return Split(learn, validation, list(map(scaled, tests)))
+
+
+def _flights(part: str, every: int) -> list[Trajectory]:
+    with np.load(shared_file(f"data/crazyflie/{part}.npz")) as record:
+        columns = record["columns"].tolist()
+        flights = {name: record[name][::every] for name in record.files if name != "columns"}
+    observed, acted = (
+        [columns.index(name) for name in columns if name.startswith(start)]
+        for start in (("imu_gyro", "imu_acc"), "motor")
+    )
+    names = [columns[i] for i in observed], [columns[i] for i in acted]
+    return [
+        Trajectory(rows[:, observed], rows[:, acted], 0.01 * every, *names, label)
+        for label, rows in flights.items()
+    ]
 
 
 def _labelled(run: Trajectory, label: str) -> Trajectory:

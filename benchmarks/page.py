@@ -58,7 +58,8 @@ How to read it:
 - Time is processor time of one thread on a machine that was busy with other work, so an upper
   bound. A step is an update and a forecast of ten ticks.
 - "published" figures are those of the literature on the same split (Champneys et al. 2024,
-  arXiv 2405.10779); "authors" and "Octave" are the programs of the paper's authors, and N4SID of
+  arXiv 2405.10779; of the Wiener-Hammerstein circuit and the positioning system the papers on each
+  method); "authors" and "Octave" are the programs of the paper's authors, and N4SID of
   GNU Octave, on the same data (see `benchmarks/paper/authors.py`)."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from benchmarks import datasets
@@ -187,6 +188,45 @@ _ALL = (
         recorded(datasets.cascaded_tanks),
         simulation_after=5,
         unit="root mean square, V",
+    ),
+    Task(
+        "tanks50",
+        "cascaded tanks, 1024 samples each for training and test: simulated after 50 samples, as"
+        " newer copies of the benchmark do",
+        recorded(datasets.cascaded_tanks),
+        simulation_after=50,
+        unit="root mean square, V",
+    ),
+    Task(
+        "wiener_hammerstein",
+        "Wiener-Hammerstein circuit, simulated after 50 samples: samples 5200 to 105200 training,"
+        " test 78800 samples after them",
+        recorded(datasets.wiener_hammerstein),
+        simulation_after=50,
+        unit="root mean square, mV",
+    ),
+    Task(
+        "emps",
+        "electro-mechanical positioning system in closed loop, 1 kHz: training on a smooth"
+        " reference, test under pulses, 24841 samples each, simulated after 20 samples",
+        recorded(datasets.emps),
+        simulation_after=20,
+        unit="root mean square, mm",
+    ),
+    *(
+        Task(
+            name,
+            f"Crazyflie 2.1 in closed loop, {rate} Hz, gyroscope and accelerometer under four"
+            f" motors: 16 training flights{more}, 8 validation, 8 test flights along other shapes;"
+            " scored from tick 20, errors relative to the variance, summed over 6 observations",
+            recorded(partial(datasets.crazyflie, 100 // rate, dirty=bool(more))),
+            unit="mean squared error, relative to the variance, sum of 6",
+        )
+        for name, rate, more in (
+            ("crazyflie", 50, ""),
+            ("crazyflie100", 100, ""),
+            ("crazyflie_dirty", 50, " and one whose log is corrupted"),
+        )
     ),
 )
 TASKS: Mapping[str, Task] = {task.name: task for task in _ALL}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import datasets
+from rffpsr_ros.data.screening import screened
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.models.arx.learner import LinearARX
@@ -68,6 +69,33 @@ def test_the_tanks_have_one_record_to_learn_from_and_one_to_judge_by() -> None:
     assert lengths(split) == [[1024], [], [1024]]
     assert split.train[0].observations[0, 0] == 5.205
     assert split.test[0].actions[0, 0] == 0.97619
+
+
+@pytest.mark.usefixtures("shared")
+def test_the_circuit_and_the_axis_are_split_as_in_the_literature() -> None:
+    circuit, axis = datasets.wiener_hammerstein(), datasets.emps()
+    assert lengths(circuit) == [[100_000], [], [78_800]]
+    assert 1 / circuit.train[0].period == pytest.approx(51_200)
+    assert lengths(axis) == [[24841], [], [24841]]
+    assert np.ptp(axis.train[0].observations) == pytest.approx(250, rel=0.2)  # millimetres
+    assert not np.array_equal(axis.train[0].observations, axis.test[0].observations)
+
+
+@pytest.mark.usefixtures("shared")
+def test_the_crazyflies_flights_are_split_by_shape_and_the_corrupted_one_is_found() -> None:
+    clean, dirty = datasets.crazyflie(2), datasets.crazyflie(2, dirty=True)
+    assert [len(part) for part in clean] == [16, 8, 8]
+    assert len(dirty.train) == 17
+    assert clean.train[0].observation_names[0] == "imu_gyro_x"
+    assert len(clean.train[0].action_names) == 4
+    assert clean.train[0].period == 0.02
+    assert len(datasets.crazyflie().test[0]) in {2 * len(clean.test[0]) - n for n in (0, 1)}
+    rows = np.concatenate([run.observations for run in clean.test])
+    assert rows.std(axis=0) == pytest.approx(np.ones(6))
+    assert screened(clean.train, clean.validation).sentences == ()
+    (sentence,) = screened(dirty.train, dirty.validation).sentences
+    assert "'B2_circle_medium_rep3'" in sentence
+    assert "are left out of learning" in sentence
 
 
 @pytest.mark.usefixtures("shared")
