@@ -12,8 +12,8 @@ CASES = {
     "images": 400,
     "models": 300,
     "models_compiled": 100,
-    "filter_live": 7,
-    "learner_live": 5,
+    "filter_live": 6,
+    "learner_live": 4,
 }
 """How many cases of each group are tried here."""
 

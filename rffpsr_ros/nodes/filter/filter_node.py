@@ -24,6 +24,7 @@ from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
+    BEGIN,
     NOTHING_SERVED,
     StepTimes,
     forecast_finding,
@@ -225,8 +226,7 @@ class FilterNode(GuardedNode, LifecycleNode):
     def _tell(self, outcome: Outcome, follower: Follower) -> None:
         if isinstance(outcome, Step):
             self._complaints.over("feed", "the inputs fit the model again")
-            begin = "forecasts begin" if self._active else "forecasts begin once it is activated"
-            self._complaints.over("waiting", f"every input arrives: {begin}")
+            self._complaints.over("waiting", BEGIN[self._active])
             if self._active:
                 self._outputs.publish(outcome, follower, self._value("lead"))
         else:

@@ -15,6 +15,11 @@ from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, worst
 
 STEPS_TIMED = 1000
 SILENT_SECONDS = 1.0
+BEGIN = (
+    "every input arrives: forecasts begin once the filter is activated",
+    "every input arrives: forecasts begin",
+)
+"""What is said once nothing is waited for any more: inactive, active."""
 NOTHING_SERVED = NodeFinding("model", "warn", "no model is served; the log says why", {})
 """Told instead of all else, so that others see that the node lives."""
 

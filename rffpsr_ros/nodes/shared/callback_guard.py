@@ -21,6 +21,7 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
 
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, diagnostic_array, on_one_line
@@ -208,6 +209,9 @@ class GuardedNode:
                 message = deserialize_message(data, msg_type)
             except Exception:  # Damaged bytes fail in many ways.
                 self.guard.drop(f"damaged bytes on {topic} are left out")
+                return
+            if msg_type is Clock and message.clock.sec < 0:  # rclpy knows no such time
+                self.guard.drop(f"a time before 1970 on {topic} is left out")
                 return
             callback(message)
 

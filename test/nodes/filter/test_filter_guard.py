@@ -134,7 +134,7 @@ def test_another_model_is_served_after_cleanup_set_configure(
     watched.begin()
     assert watched.node.count("forecasts begin") == 0
     watched.robot.run(12)
-    watched.node.wait_for("forecasts begin once it is activated")
+    watched.node.wait_for("forecasts begin once the filter is activated")
     assert watched.forecasts == []
     assert change(Transition.TRANSITION_ACTIVATE)
     watched.predicts()
