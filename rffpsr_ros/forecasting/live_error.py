@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
+from rffpsr_ros.forecasting.drift import DriftTest
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
@@ -15,8 +16,9 @@ from rffpsr_ros.numerics.arrays import Array
 REMEMBERED = 100
 """Scored forecasts over which the live error is a mean."""
 
-ENOUGH = 20
-"""Scored forecasts below which nothing is concluded."""
+SETTLED = 20
+"""Ticks after which a state has settled, unless its model names more: the first forecasts after a
+start in mid-run are a hundred times worse than those that follow."""
 
 
 class LiveError:
@@ -24,15 +26,31 @@ class LiveError:
 
     A forecast is made in hindsight, once its last target was seen and the actions on the way are
     known. One at a time: the next begins where the last one ended, so this costs one forecast in
-    ``horizon`` ticks, whether or not anyone listens. The bands of ``coverage`` learn from it.
+    ``horizon`` ticks, whether or not anyone listens. The bands of ``coverage`` learn from all of
+    them, as they are published around all; the live error is that of settled states.
+
+    Attributes
+    ----------
+    drift
+        Whether the errors are still those of training.
     """
 
-    def __init__(self, model: PredictiveModel[Any], horizon: int, coverage: float = 0.9) -> None:
+    def __init__(
+        self,
+        model: PredictiveModel[Any],
+        horizon: int,
+        coverage: float = 0.9,
+        settled: int | None = None,
+    ) -> None:
         self._model = model
+        self._settled = max(model.history_length, SETTLED) if settled is None else settled
         self.reference = training_error(model)
         """Mean squared error (H, d_o) in training; None if the model file does not tell."""
         self.horizon = horizon if self.reference is None else min(horizon, len(self.reference))
         self._bands = model.bands and AdaptiveBands(model.bands, coverage, horizon)
+        self.drift = DriftTest(model, self.horizon, self.reference)
+        self._ticks = self._began = 0
+        self._first: Array = np.empty(0)
         self._scored: deque[Array] = deque(maxlen=REMEMBERED)
         self._origin: Any = None
         self._actions: list[Array] = []
@@ -59,18 +77,9 @@ class LiveError:
         mean: Array = np.where(seen.any(0), total / np.maximum(seen.sum(0), 1), np.nan)
         return mean
 
-    @property
-    def ratio(self) -> float | None:
-        """Live over training mean squared error, over all horizons; None while unknown."""
-        live = self.by_horizon
-        if live is None or self.reference is None or self.count < ENOUGH:
-            return None
-        reference = self.reference[: self.horizon]
-        seen = np.isfinite(live) & np.isfinite(reference) & (reference > 0)
-        return float(np.mean(live[seen] / reference[seen])) if seen.any() else None
-
     def step(self, state: Any, action: Array, observation: Array) -> None:
         """Take a tick, and the state after it."""
+        self._ticks += 1
         if self._origin is not None:
             self._actions.append(action)
             self._observations.append(observation)
@@ -78,19 +87,24 @@ class LiveError:
                 return
             forecast = self._model.predict(self._origin, np.stack(self._actions))
             if usable(forecast):
-                self._score(np.stack(self._observations) - forecast)
-        self._origin = state
+                self._score(np.stack([self._first, *self._observations]), forecast)
+        self._origin, self._first, self._began = state, observation, self._ticks
         self._actions, self._observations = [], []
-
-    def _score(self, errors: Array) -> None:
-        with np.errstate(over="ignore"):
-            self._scored.append(errors**2)
-        if self._bands is not None:
-            self._bands.score(errors)
 
     def interrupt(self) -> None:
         """Forget the forecast under way: its segment has ended."""
         self._origin = None
+        self._ticks = 0
+
+    def _score(self, observations: Array, forecast: Array) -> None:
+        """Score a forecast of all observations but the first, that of its origin."""
+        errors = observations[1:] - forecast
+        if self._bands is not None:
+            self._bands.score(errors)
+        if self._began >= self._settled:
+            with np.errstate(over="ignore"):
+                self._scored.append(errors**2)
+                self.drift.take(errors, observations)
 
 
 def training_error(model: PredictiveModel[Any]) -> Array | None:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.drift import APART, ENOUGH
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Step
-from rffpsr_ros.forecasting.live_error import ENOUGH, LiveError
+from rffpsr_ros.forecasting.live_error import LiveError
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
@@ -280,14 +281,15 @@ def test_the_live_error_is_that_of_forecasts_in_hindsight(
 ) -> None:
     record = TrainingRecord(metrics={"validation_mse_by_observation": [[0.04]] * HORIZON})
     wrong = Wrong(model.signature, record, model.parts)._varied(offset=0.2 * factor**0.5)
-    live = LiveError(wrong, HORIZON)
-    for _ in range(HORIZON * ENOUGH + 1):
-        assert live.ratio is None
+    live = LiveError(wrong, HORIZON, settled=0)
+    for _ in range(APART * (ENOUGH - 1) + HORIZON):
         live.step(object(), np.zeros(1), np.zeros(1))
-    assert live.count == ENOUGH
+        assert live.drift.ratio is None
+    live.step(object(), np.zeros(1), np.zeros(1))
     assert live.by_horizon is not None
     np.testing.assert_allclose(live.by_horizon, np.full((HORIZON, 1), 0.04 * factor))
-    assert live.ratio == pytest.approx(factor)
+    assert live.drift.ratio == pytest.approx(factor)
+    assert live.drift.drifted(4.0) == (factor > 4.0)
 
 
 def test_bands_follow_the_error_in_hindsight(model: RFFPSRModel) -> None:
@@ -304,13 +306,13 @@ def test_bands_follow_the_error_in_hindsight(model: RFFPSRModel) -> None:
 
 def test_missing_targets_do_not_count(model: RFFPSRModel) -> None:
     wrong = Wrong(model.signature, TrainingRecord(), model.parts)
-    live = LiveError(wrong, 2)
+    live = LiveError(wrong, 2, settled=0)
     live.step(object(), np.zeros(1), np.zeros(1))
     live.step(object(), np.zeros(1), np.array([np.nan]))
     live.step(object(), np.zeros(1), np.array([1.0]))
     assert live.by_horizon is not None
     np.testing.assert_array_equal(live.by_horizon, [[np.nan], [1.0]])
-    assert live.ratio is None
+    assert live.drift.ratio is None
 
 
 def test_in_silence_the_forecast_goes_on_where_the_last_one_was(model: RFFPSRModel) -> None:

@@ -32,8 +32,11 @@ back, ends the segment: the belief begins anew.
 (`start: episode`, and after time went back) it is the learned initial one.
 
 **Errors.** The live error is measured with the actions that were really taken, as in training,
-whatever the forecasts assume. If it exceeds `drift_warning` times that of training, the diagnostics
-warn.
+whatever the forecasts assume. Whether the robot is still the one that was learned is judged by the
+newest 30 forecasts that say something of it: made once the state had settled, ten ticks apart, of
+observations in the range trained on. If their typical squared error exceeds `drift_warning` times
+that of training and they leave training's bands far more often, the diagnostics warn; so they do
+where the robot works mostly outside the range trained on. The log says it once.
 
 **Absurd inputs.** An observation farther outside of the range it was trained on than
 `rejection_threshold` widths of that range is taken for missing; such a command, or row of a plan,
@@ -176,7 +179,8 @@ _PARAMETERS = (
     Parameter(
         "drift_warning",
         4.0,
-        "Warn when the live squared error exceeds so many times that of training.",
+        "Warn when the typical (median) squared error exceeds so many times that of training, and"
+        " the errors leave training's bands far more often.",
         1.0,
         1e9,
         fixed=False,

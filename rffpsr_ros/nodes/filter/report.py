@@ -182,18 +182,22 @@ def forecast_finding(
             " horizon, or from this state; shorten the horizon, call ~/reset, or train again"
         )
         return NodeFinding("forecast", "error", message, values)
-    ratio = live.ratio
-    if ratio is not None:
-        values["squared error over training"] = ratio
-        if ratio > drift_warning:
-            return NodeFinding(
-                "forecast",
-                "warn",
-                f"the squared error is {ratio:.1f} times that of training: the robot, its load or"
-                " its surroundings changed, or it works where it was never recorded; record there"
-                " and train again",
-                values,
-            )
+    drifted = live.drift.drifted(drift_warning)
+    if live.drift.ratio is not None:
+        values["typical squared error over training"] = live.drift.ratio
+    values["forecasts outside the trained range"] = _share(live.drift.outside)
+    if drifted:
+        message = (
+            "forecasts are clearly worse than in training (drift_warning): the robot, its load or"
+            " its surroundings changed; record it as it is now and train again"
+        )
+        return NodeFinding("forecast", "warn", message, values)
+    if live.drift.far:
+        message = (
+            "the robot works mostly where it was never recorded, so forecasts may be far off;"
+            " record there and train again"
+        )
+        return NodeFinding("forecast", "warn", message, values)
     if backlog.newly_left_out:
         return NodeFinding(
             "forecast",
@@ -221,6 +225,10 @@ def model_finding(served: ServedModel, changed: bool) -> NodeFinding:
         message = "there is a newer model file; call ~/reload to serve it"
         return NodeFinding("model", "warn", message, values)
     return NodeFinding("model", "ok", f"serving {served.path.name}", values)
+
+
+def _share(truths: Collection[bool]) -> str:
+    return f"{sum(truths)} of {len(truths)} lately"
 
 
 def _errors(live: Any, reference: Any) -> Mapping[str, Any]:

@@ -56,11 +56,10 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
     peer.until(lambda: len(error) >= 30 and min(len(trajectory), len(band)) >= 35, "errors")
     assert [d.size for d in prediction[-1].layout.dim] == [7, 1]
     assert "hold" in prediction[-1].layout.dim[0].label
-    assert [d.size for d in band[-1].layout.dim] == [2, 7, 1]
-    low, high = np.reshape(band[-1].data, (2, 7))
-    assert (low[:5] < high[:5]).all()
-    assert np.isnan(high[5:]).all()  # the bands were made for 5 ticks ahead
-    np.testing.assert_allclose((low + high)[:5] / 2, prediction[len(band) - 1].data[:5])
+    assert [d.size for d in band[-1].layout.dim] == [2, 5, 1]  # made for 5 ticks ahead
+    low, high = np.reshape(band[-1].data, (2, 5))
+    assert (low < high).all()
+    np.testing.assert_allclose((low + high) / 2, prediction[len(band) - 1].data[:5])
     assert len(trajectory[-1].points) == 7
     lead = trajectory[-1].points[6].time_from_start
     assert lead.sec * 10**9 + lead.nanosec == 7 * PERIOD_NS
