@@ -15,7 +15,8 @@ LONGEST_TEXT = 400
 
 
 PERIOD_TOLERANCE = 1e-3
-"""Relative difference of a period and that of the channels up to which both mean the same."""
+"""Relative difference up to which two periods mean the same: it is that of the clocks by which they
+were measured, not another rate."""
 
 
 class RecordError(ValueError):

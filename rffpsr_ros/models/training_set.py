@@ -8,11 +8,9 @@ import numpy as np
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.models.record_check import PERIOD_TOLERANCE
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-_PERIOD_TOLERANCE = 1e-6
-"""Relative difference of periods that is rounding, not another rate."""
 
 
 def training_signature(
@@ -58,7 +56,7 @@ def _refuse_other(first: Signature, trajectory: Trajectory) -> None:
                 f"trajectory{named} has {what.replace('_', ' ')} {list(getattr(other, what))} and"
                 f" the first one {list(getattr(first, what))}; all trajectories need the same"
             )
-    if abs(other.period - first.period) > _PERIOD_TOLERANCE * first.period:
+    if abs(other.period - first.period) > PERIOD_TOLERANCE * first.period:
         raise InputError(
             f"trajectory{named} has a period of {other.period} s and the first one of"
             f" {first.period} s; all trajectories need the same"

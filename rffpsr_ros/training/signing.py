@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.record_check import PERIOD_TOLERANCE
 from rffpsr_ros.recordings.bags.read_report import BagReport
 from rffpsr_ros.recordings.trajectory import default_names
 from rffpsr_ros.signals.channel import Channel
@@ -15,9 +16,6 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.fields.grammar import Expression, column_names, known_width, parse_field
 from rffpsr_ros.training.configuration import Configuration, channel_configuration
 from rffpsr_ros.training.known_policy import without_policy
-
-_PERIOD_TOLERANCE = 1e-6
-"""Relative difference of periods that is rounding, not another rate."""
 
 
 def signed(
@@ -48,7 +46,7 @@ def with_channels(
     """
     channels = without_policy(channel_configuration(configuration))
     trained = model.signature
-    if abs(channels.period - trained.period) > _PERIOD_TOLERANCE * trained.period:
+    if abs(channels.period - trained.period) > PERIOD_TOLERANCE * trained.period:
         raise InputError(
             f"the configuration has {channels.rate:g} ticks per second, but the model was trained"
             f" on ticks of {trained.period:g} s; set 'rate' to {1 / trained.period:g}"
