@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rate", type=float, default=1000.0, help="ticks a second (1000)")
     parser.add_argument("--quick", action="store_true", help="every fault once, in two minutes")
     parser.add_argument(
-        "--quick-model", action="store_true", help="one that is learned faster, and worse"
+        "--quick-model", action="store_true", help="a single one, learned faster, and worse"
     )
     parser.add_argument("--kinds", nargs="+", choices=KINDS, help="of faults (all)")
     parser.add_argument("--record", action="store_true", help="write the record")

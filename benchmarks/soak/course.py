@@ -48,7 +48,7 @@ class Course:
 def learned(rate: float, quick: bool = False) -> Path:
     """Return the file of a model of the six joints, which `RFFPSR` learns at the first call.
 
-    ``quick`` learns it in few iterations.
+    ``quick`` learns a single model from less, in few iterations.
     """
     key = source_digest("rffpsr_ros.recipe.learner")[:8]
     folder = Path(tempfile.gettempdir()) / "rffpsr_soak"
@@ -56,7 +56,7 @@ def learned(rate: float, quick: bool = False) -> Path:
     if not path.exists():
         runs = [run_of(rate, 400 if quick else 1000, seed) for seed in range(5 if quick else 10)]
         train = len(runs) * 4 // 5
-        learner = RFFPSR(iterations=3) if quick else RFFPSR()
+        learner = RFFPSR(iterations=3, folds=1) if quick else RFFPSR()
         folder.mkdir(exist_ok=True)
         beside = path.with_name(f"{path.stem}_{os.getpid()}.psr")
         learner.fit(runs[:train], runs[train:]).replaced(signature=signature(rate)).save(beside)
