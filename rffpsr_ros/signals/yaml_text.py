@@ -87,7 +87,7 @@ class _Expanded:
         if isinstance(event, yaml.AliasEvent):
             self._add(self._sizes.get(str(event.anchor), 1))
         elif isinstance(event, yaml.ScalarEvent):
-            if len(event.value) > LONGEST_VALUE and event.style is None:
+            if len(event.value) > LONGEST_VALUE and not event.style:
                 raise InputError(f"has a value of more than {LONGEST_VALUE} characters")
             self._add(1)
             if event.anchor:

@@ -8,12 +8,15 @@ from benchmarks.audit.runner import outcomes
 
 CASES = {
     "bags": 200,
+    "cdr": 28,
     "csv": 400,
-    "images": 400,
+    "images": 300,
     "models": 300,
     "models_compiled": 100,
     "filter_live": 6,
     "learner_live": 4,
+    "replay": 70,
+    "yaml": 150,
 }
 """How many cases of each group are tried here."""
 

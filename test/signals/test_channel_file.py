@@ -140,3 +140,37 @@ def test_no_damage_to_a_file_gives_a_traceback(
     with suppress(InputError):
         configuration = load(tmp_path_factory.getbasetemp(), text)
         assert ChannelConfiguration.from_mapping(configuration.to_mapping()) == configuration
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+            + "".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]\n" for k in range(1, 9)),
+            "more than 100000 values, counted with its aliases",
+        ),
+        (
+            "b0: &b0 {k: v}\n"
+            + "".join(
+                f"b{k}: &b{k} {{<<: [{', '.join([f'*b{k - 1}'] * 10)}]}}\n" for k in range(1, 9)
+            ),
+            "more than 100000 values, counted with its aliases",
+        ),
+        ("x: " + "9" * 100_000, "a value of more than 65536 characters"),
+        ("# x\n" * 600_000, "more than 2097152 characters"),
+    ],
+    ids=["laughs", "merges", "a long number", "long"],
+)
+def test_a_text_without_end_gets_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "channels.yaml"
+    path.write_text(text + PLAIN, encoding="utf-8")
+    with pytest.raises(InputError, match=sentence):
+        load_channels(path)
+
+
+def test_aliases_that_share_a_setting_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "channels.yaml"
+    path.write_text("learning: &l {rank: 3}\ndataset: *l\n" + PLAIN, encoding="utf-8")
+    channels = load_channels(path)
+    assert channels.learning == channels.dataset == {"rank": 3}

@@ -23,6 +23,7 @@ from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.signals.fields.functions import FUNCTIONS, FieldFunction, Numbers, Takes
 
 MAX_DEPTH = 16
+MAX_RANGE = 2**20
 
 
 @dataclass(frozen=True)
@@ -283,6 +284,9 @@ class _Parser:
         if found.width is not None and found.width < 1:
             self.position = begin
             self.fail("expected a range with at least one element")
+        if found.width is not None and found.width > MAX_RANGE:
+            self.position = begin
+            self.fail(f"expected a range of at most {MAX_RANGE} elements")
         return found
 
     def index(self) -> int | None:

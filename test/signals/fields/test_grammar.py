@@ -13,6 +13,7 @@ from rffpsr_ros.signals.fields.grammar import (
     Path,
     Range,
     column_names,
+    known_width,
     parse_field,
     unparse,
 )
@@ -176,3 +177,10 @@ def test_any_text_is_a_path_or_one_sentence(text: str) -> None:
         assert "\n" not in sentence
     else:
         assert parse_field(unparse(tree)) == tree
+
+
+def test_a_range_has_a_most() -> None:
+    """Its columns are made before a message shows whether they are there."""
+    with pytest.raises(InputError, match="a range of at most 1048576 elements"):
+        parse_field("data[0:999999999]")
+    assert known_width(parse_field("data[0:1048576]")) == 1048576
