@@ -132,4 +132,6 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[st
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return a text without line breaks and other characters that act on a terminal."""
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

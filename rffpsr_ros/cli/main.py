@@ -11,14 +11,14 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
 from rffpsr_ros import __version__
 from rffpsr_ros.cli.console import complain, warn
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 
 _show_foreign_warning = warnings.showwarning
 
@@ -62,7 +62,10 @@ def guarded(job: Callable[[], int | None]) -> int:
         warnings.simplefilter("always", UserWarning)  # every loss is reported
         warnings.showwarning = _show_warning
         try:
-            return job() or 0
+            code = job() or 0
+            if sys.stdout is not None:  # what is still held back may find the disk full
+                sys.stdout.flush()
+            return code
         except InputError as fault:
             complain(str(fault))
             return FAULT_OF_INPUT
@@ -74,8 +77,20 @@ def guarded(job: Callable[[], int | None]) -> int:
             return INTERRUPTED
         except BrokenPipeError:
             # The reader of our output has gone, as `head` does; nothing more can be said to it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _silence_stdout()
             return 0
+        except OSError as fault:
+            # A disk that is full, a name that is too long: what no command foresaw of its files.
+            _silence_stdout()
+            name = "" if fault.filename is None else f": {shown(fault.filename)}"
+            complain(f"{fault.strerror or fault}{name}")
+            return FAULT_OF_INPUT
+
+
+def _silence_stdout() -> None:
+    """Let what is still to be printed go nowhere, so that the interpreter's end says nothing."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def command_parser(name: str) -> Parser:
@@ -91,7 +106,7 @@ def _dispatch(words: Sequence[str]) -> int | None:
         return _general(words)
     name = words[0]
     if name not in COMMANDS:
-        raise InputError(f"unknown command '{name}'{did_you_mean(name, COMMANDS)}")
+        raise InputError(f"unknown command '{plain(name)}'{did_you_mean(name, COMMANDS)}")
     parsed = command_parser(name).parse(words[1:])
     run: Callable[[argparse.Namespace], int | None] = _module(name).run
     return run(parsed)

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -333,3 +335,26 @@ def test_lead_beyond_the_horizon_and_horizon_beyond_the_bag(
     refused([*words, "--lead", "11"], "--lead is 11", "10")
     refused([*words, "--horizon", "1000"], "1000 ticks")
     refused(["evaluate", robot, "--model", arx_model, "--horizon", "1000", "--quiet"], "nothing")
+
+
+def test_a_name_that_is_too_long_is_refused(refused: Refused) -> None:
+    refused(["inspect", "x" * 5000], "File name too long", "'xxx")
+    refused(["csv2bag", "t.csv", "--out", "x" * 300])
+
+
+def test_what_acts_on_a_terminal_is_not_printed(refused: Refused) -> None:
+    refused(["inspect", "a\x1b[2J\nb"], r"a\x1b[2J b")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device is always full here")
+@pytest.mark.parametrize("words", [["inspect", "BAG"], ["inspect", "BAG", "--json"]])
+def test_a_full_disk_behind_standard_output_gets_one_sentence(
+    words: list[str], robot: Path
+) -> None:
+    command = [sys.executable, "-m", "rffpsr_ros.cli.main"]
+    command += [str(robot) if word == "BAG" else word for word in words]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1] == "rffpsr: No space left on device"
+    assert "Traceback" not in ended.stderr
