@@ -3,8 +3,8 @@
 Errors of a good model have long tails: most are tiny, and a few make up the mean. A mean over some
 tens of forecasts therefore says little: it exceeded four times that of training at every second
 start with the very robot learned from. So medians are compared, and the bands of the model file say
-how training's errors were spread. Only forecasts count that say something of the robot: made once the
-state had settled, several ticks apart, of observations in the range trained on.
+how training's errors were spread. Only forecasts count that say something of the robot: made once
+the state had settled, several ticks apart, of observations in the range trained on.
 """
 
 from __future__ import annotations
