@@ -123,7 +123,8 @@ def _follow(path: Path, compiled: bool) -> int:
                     told += _check(getattr(outcome, "forecast", None))
         told += _check(follower.in_silence(2))
         follower.events  # noqa: B018 - as the diagnostics ask
-        follower.live_error.ratio  # noqa: B018
+        follower.live_error.drift.drifted(4.0)
+        follower.live_error.by_horizon  # noqa: B018
     return told
 
 

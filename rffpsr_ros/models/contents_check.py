@@ -14,7 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 
-from rffpsr_ros.numerics.contents import Count, Holds, Sizes
+from rffpsr_ros.numerics.contents import MAY_BE_NONE, Count, Holds, Sizes
 from rffpsr_ros.numerics.size_equations import Scope, SizeEquations
 from rffpsr_ros.numerics.typed_fields import declared_fields, join
 
@@ -99,7 +99,7 @@ class _Check:
         if len(shape) != len(holds.shape):
             raise ContentsError(f"'{name}' has {len(shape)} axes, not {len(holds.shape)}")
         for axis, (expression, size) in enumerate(zip(holds.shape, shape, strict=True)):
-            if not size and not expression.startswith("0 |"):
+            if not size and not self._may_be_empty(scope, expression):
                 raise ContentsError(f"'{name}' is empty")
             self._sizes.add(scope, expression, size, f"the size of '{name}' along axis {axis}")
         if isinstance(value, tuple) or self._inside_a_model:
@@ -109,6 +109,9 @@ class _Check:
         _check_numbers(np.asarray(value), holds, name)
         if isinstance(holds.most, str):
             self._ranges.append((scope, value, holds.most, name))
+
+    def _may_be_empty(self, scope: Scope, expression: str) -> bool:
+        return expression.startswith("0 |") or MAY_BE_NONE in self._sizes.names(scope, expression)
 
 
 def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -12,7 +12,8 @@ Sizes have names, and a name means one number throughout a model: a field's part
 of what holds the field, unless `sizes` says under which names they know them; names that it leaves
 out are then the field's own. A size is a sum or product of names; ``"0 | r"`` is either of two.
 
-Numbers are finite, and arrays not empty, unless a declaration says otherwise. What is declared here
+Numbers are finite, and arrays not empty, unless a declaration says otherwise, or there are no
+actions (`MAY_BE_NONE`). What is declared here
 is checked by `models.contents_check` before a model file is used.
 """
 
@@ -21,6 +22,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+MAY_BE_NONE = "d_a"
+"""The size that may be 0: a system that nobody acts on is a model, too."""
 
 LONGEST_WINDOW = 10_000
 """Ticks or steps that a stored window may have."""

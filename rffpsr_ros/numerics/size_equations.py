@@ -68,6 +68,16 @@ class SizeEquations:
         except _UnknownError as fault:
             raise SizesError(f"nothing tells {expression}") from fault
 
+    def names(self, scope: Scope, expression: str) -> set[str]:
+        """Return the sizes that an expression depends on, by their names where they are shared."""
+        found = set()
+        for node in ast.walk(_parsed(expression)):
+            if isinstance(node, ast.Name):
+                shared = scope.outer is not None and node.id in scope.names
+                outer = scope.outer if shared else None
+                found |= {node.id} if outer is None else self.names(outer, scope.names[node.id])
+        return found
+
     def _settled(self, scope: Scope, expression: str, size: int, what: str) -> bool:
         """Return whether a statement was used: checked, or solved for its one unknown size."""
         open_ways, values = [], []
@@ -84,7 +94,11 @@ class SizeEquations:
         if len(open_ways) > 1 or len(open_ways[0][1]) > 1:
             return False
         ((way, (unknown,)),) = [(way, tuple(names)) for way, names in open_ways]
-        self._known[unknown] = _root(lambda x: self._with(unknown, x, scope, way), size)
+        root = _root(lambda x: self._with(unknown, x, scope, way), size)
+        del self._known[unknown]
+        if root is None:  # nothing times a size does not tell it
+            return False
+        self._known[unknown] = root
         if self._known[unknown] < 0 or self._evaluate(scope, way) != size:
             raise SizesError(f"{what} is {size}, which is never {expression}")
         return True
@@ -138,8 +152,10 @@ def _ways(tree: ast.expr) -> list[ast.expr]:
     return [tree]
 
 
-def _root(function: Callable[[int], int], value: int) -> int:
-    """Return where a function that is linear, or nearly so, takes a value; 0 if it never does."""
+def _root(function: Callable[[int], int], value: int) -> int | None:
+    """Return where a function that is linear, or nearly so, takes a value; None: anywhere."""
     at_zero = function(0)
     slope = function(1) - at_zero
-    return (value - at_zero) // slope if slope else 0
+    if slope:
+        return (value - at_zero) // slope
+    return None if value == at_zero else -1

@@ -11,11 +11,14 @@ import pytest
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models import storage
 from rffpsr_ros.models.loading import load, load_model
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.storage import read_model_file
 from rffpsr_ros.nodes.filter.model_source import ModelSource
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 Arrays = dict[str, Any]
+ONE = np.ones(1)
 
 
 @pytest.fixture(scope="session")
@@ -159,3 +162,22 @@ def test_a_small_file_does_not_make_a_huge_model(file_of_model: Path, tmp_path: 
     path = changed(file_of_model, tmp_path / "m.psr", change)
     with pytest.raises(InputError, match=r"\d+ frequencies of .* more than any model has"):
         load_model(path)
+
+
+def test_a_model_without_actions_is_one(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    runs = [Trajectory(generator.normal(size=(40, 2)), np.zeros((40, 0)), 0.1) for _ in range(3)]
+    model = SingleRFFPSR(past=3, future=2, features=10, rank=4, iterations=2).fit(runs)
+    model.save(tmp_path / "m.psr")
+    plain, live = load_model(tmp_path / "m.psr"), model.inference_model(compiled=True)
+    state = plain.state_from_history(runs[0].observations, runs[0].actions)
+    seen = live.state_from_history(runs[0].observations, runs[0].actions)
+    forecast = plain.predict(state, np.zeros((4, 0)))
+    np.testing.assert_allclose(live.predict(seen, np.zeros((4, 0))), forecast, atol=1e-4)
+    header, arrays = read_model_file(tmp_path / "m.psr")
+    header["parts"]["structure"]["start"]["action"] = "float64 (1,)"
+    header["checksum"] = storage._checksum(header, arrays | {"parts.structure.start.action": ONE})
+    with (tmp_path / "m.psr").open("wb") as file:
+        storage._write_zip(file, header, arrays | {"parts.structure.start.action": ONE})
+    with pytest.raises(InputError, match="not d_a = 0"):
+        load_model(tmp_path / "m.psr")

@@ -44,3 +44,12 @@ def test_what_does_not_agree_is_told(statements: list[tuple[str, int]], sentence
         equations.add(scope, expression, size, "the array")
     with pytest.raises(SizesError, match=sentence):
         equations.solve()
+
+
+def test_nothing_times_a_size_does_not_tell_it() -> None:
+    for statements in itertools.permutations([("k*a", 0), ("a", 0), ("k", 3)]):
+        equations, scope = SizeEquations(), Scope()
+        for expression, size in statements:
+            equations.add(scope, expression, size, "it")
+        equations.solve()
+        assert equations.value(scope, "k") == 3

@@ -112,7 +112,8 @@ def compilable(parameters: TrainableParameters, structure: FixedStructure) -> bo
     maps = (structure.observation, structure.action, *filter(None, [structure.narx]))
     half = len(symmetric_half(structure.observation.size)[0])
     fourier = all(isinstance(features, FeatureMap) for features in maps)
-    return fourier and parameters.covariance.shape[1] == half
+    acted = len(structure.start.action) > 0  # a command that never changes is never looked at
+    return acted and fourier and parameters.covariance.shape[1] == half
 
 
 def packed(

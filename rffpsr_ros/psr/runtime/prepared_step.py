@@ -184,7 +184,7 @@ class PreparedStep:
                 self._read
             )
         padded = np.zeros((-(-len(actions) // BLOCK), BLOCK, self.layout.acted), self.dtype)
-        padded.reshape(-1, self.layout.acted)[: len(actions)] = actions
+        padded.reshape(len(padded) * BLOCK, self.layout.acted)[: len(actions)] = actions
         by_tick = [
             self._maps.action(block).dot(self._by_action).reshape(BLOCK, -1, self._read.shape[1])
             for block in padded
