@@ -24,7 +24,7 @@ from rffpsr_ros.nodes.learner.training_run import TrainingRun, model_written
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder, new_model_path
-from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, on_one_line
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
@@ -297,7 +297,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         known = len(training.warnings)
         result = training.poll()
         for sentence in training.warnings[known:]:
-            self.get_logger().warning(f"{sentence}; see docs/exploration.md")
+            self.get_logger().warning(on_one_line(f"{sentence}; see docs/exploration.md"))
         if result is None:
             return
         self._training = None
@@ -305,7 +305,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
             self._fail(f"training failed: {result['error']}")
             return
         self._outcome = model_written(result, training.warnings)
-        self.get_logger().info(f"model written: {result['model']} ({result['trained_on']})")
+        written = f"model written: {result['model']} ({result['trained_on']})"
+        self.get_logger().info(on_one_line(written))
 
     def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:
         result = recovery.result()
@@ -315,9 +316,10 @@ class LearnerNode(GuardedNode, LifecycleNode):
         saved, lost = result
         keeper.kept = len(keeper.store.kept())
         for bag in saved:
-            self.get_logger().warning(f"episode {bag.name}, cut short by a kill, was recovered")
+            said = f"episode {bag.name}, cut short by a kill, was recovered"
+            self.get_logger().warning(on_one_line(said))
         for sentence in lost:
-            self.get_logger().error(sentence)
+            self.get_logger().error(on_one_line(sentence))
 
     # Every now and then
 

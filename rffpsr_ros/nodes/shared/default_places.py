@@ -75,6 +75,8 @@ class ModelPlaces:
         if not given:
             return ""
         try:
+            if not given.isprintable():  # it would stand in logs
+                raise ValueError
             path = Path(given).expanduser().resolve()
         except (OSError, RuntimeError, ValueError):
             return f"model_path is {shown(given)}, which is no path"

@@ -49,6 +49,14 @@ def with_metrics(path: Path) -> None:
     write_model_file(path, header, file.arrays)
 
 
+def with_errors_of_another_shape(path: Path) -> None:
+    file = read_model_file(path)
+    header = json.loads(json.dumps(file.model))
+    for part in ("validation", "training"):
+        header["record"]["metrics"][f"{part}_mse_by_observation"] = [1]
+    write_model_file(path, header, file.arrays)
+
+
 def without_a_column(path: Path) -> None:
     model = load_model(path)
     signature = replace(model.signature, observation_names=(), observation_units=())
@@ -57,7 +65,7 @@ def without_a_column(path: Path) -> None:
     write_model_file(path, header, read_model_file(path).arrays)
 
 
-@pytest.mark.parametrize("damage", [with_metrics, without_a_column])
+@pytest.mark.parametrize("damage", [with_metrics, with_errors_of_another_shape, without_a_column])
 def test_a_reloaded_model_that_cannot_be_followed_is_one_error_line(
     ros: Any, synthetic_model: Path, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -68,7 +76,9 @@ def test_a_reloaded_model_that_cannot_be_followed_is_one_error_line(
     watched.predicts()
     damage(path)
     watched.peer.call(f"{NODE}/reload")
-    watched.robot.run(3)
+    watched.robot.run(60)
+    watched.diagnostics.clear()
+    watched.peer.until(lambda: watched.diagnostics or not watched.node.alive, "diagnostics")
     assert watched.node.alive
     assert watched.node.count("Traceback") == 0
     shutil.copy(synthetic_model, path)
@@ -132,6 +142,7 @@ def test_another_model_is_served_after_cleanup_set_configure(
     assert change(Transition.TRANSITION_CONFIGURE)
     watched.node.wait_for(str(second))
     watched.begin()
+    watched.node.wait_for("waiting for a first sample")
     assert watched.node.count("forecasts begin") == 0
     watched.robot.run(12)
     watched.node.wait_for("forecasts begin once the filter is activated")
