@@ -69,6 +69,12 @@ def drive(rate: float, ticks: int, seed: int) -> tuple[Array, Array]:
     return positions + NOISE * generator.normal(size=(ticks, 6)), efforts
 
 
+def in_motion(rate: float, ticks: int, seed: int) -> Trajectory:
+    """Return a run that begins seconds after the joints left their rest: they move far by then."""
+    before = round(5 * rate)
+    return run_of(rate, before + ticks, seed).slice(before, before + ticks)
+
+
 def run_of(rate: float, ticks: int, seed: int) -> Trajectory:
     """Return a run as it would be recorded on the topics of `channels`."""
     observed, acted = ([f"{kind}.{kind}.{joint}" for joint in JOINTS] for kind in KINDS)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fingerprint import source_digest
-from benchmarks.six_joints import run_of, signature
+from benchmarks.six_joints import in_motion, signature
 from benchmarks.soak import verdict
 from benchmarks.soak.faults import KILL, OF_ROBOT, QUIET_SECONDS, Fault
 from benchmarks.soak.health import Health, health
@@ -27,8 +27,8 @@ HORIZON = 10
 LOOK_SECONDS = 2.0
 WARM_UP_SECONDS = 300.0
 """The first minutes of a life, with every fault once, in which memory may grow."""
-GRACE_SECONDS = 3.0
-"""So long after a recovery the diagnostics may still tell of the fault."""
+GRACE_SECONDS = 12.0
+"""So long after a recovery the diagnostics still tell of the fault, rightly."""
 MOST_TICKS = 50
 MOST_MEGABYTES = 1.0
 
@@ -52,9 +52,10 @@ def learned(rate: float, quick: bool = False) -> Path:
     """
     key = source_digest("rffpsr_ros.recipe.learner")[:8]
     folder = Path(tempfile.gettempdir()) / "rffpsr_soak"
-    path = folder / f"six_joints_{rate:g}_{'quick' if quick else 'full'}_{key}.psr"
+    path = folder / f"six_joints_{rate:g}_{'single' if quick else 'ensemble'}_{key}.psr"
     if not path.exists():
-        runs = [run_of(rate, 400 if quick else 1000, seed) for seed in range(5 if quick else 10)]
+        count, ticks = (5, 400) if quick else (12, 1500)
+        runs = [in_motion(rate, ticks, seed) for seed in range(count)]
         train = len(runs) * 4 // 5
         learner = RFFPSR(iterations=3, folds=1) if quick else RFFPSR()
         folder.mkdir(exist_ok=True)

@@ -14,6 +14,8 @@ from rffpsr_ros.numerics.arrays import Array
 
 QUIET_SECONDS = 4.0
 """At the beginning and at the end nothing happens."""
+REST_SECONDS = 30.0
+"""After each round nothing happens, either: then an alarm of diagnostics is a false one."""
 KILL_EVERY_SECONDS = 1200.0
 """Killed more often, no node would live long enough for its memory to be judged."""
 
@@ -176,6 +178,7 @@ def schedule(seconds: float, every: float, seed: int, kinds: Sequence[str] = ())
             found.append(Fault(kind, moment, int(draw.integers(2**31))))
             killed = moment if kind == KILL else killed
             at += every
+        at += REST_SECONDS
         if not order:
             return found
 
