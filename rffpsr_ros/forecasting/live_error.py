@@ -111,7 +111,7 @@ def training_error(model: PredictiveModel[Any]) -> Array | None:
     """Return the error (H, d_o) on held-out data that training noted; None if it noted none."""
     metrics = model.record.metrics
     noted = metrics.get("validation_mse_by_observation", metrics.get("training_mse_by_observation"))
-    if noted is None:
+    if not isinstance(noted, list):
         return None
     error = np.array(noted, dtype=np.float64)  # null becomes NaN
     fits = error.ndim == 2 and error.shape[1] == len(model.signature.observation_names)

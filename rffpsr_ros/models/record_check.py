@@ -62,7 +62,8 @@ def check_errors(metrics: Mapping[str, Any], group: str = "record.metrics") -> N
     Raises
     ------
     RecordError
-        If errors by horizon are not numbers or null, or errors by observation no rows of these.
+        If errors by horizon are not numbers or null, or errors by observation no rows of these,
+        told in a list or by the observation's name.
     """
     for name, value in metrics.items():
         place = f"{group}.{name}"
@@ -77,6 +78,8 @@ def check_errors(metrics: Mapping[str, Any], group: str = "record.metrics") -> N
 
 
 def _check_rows(value: Any, place: str) -> None:
+    if isinstance(value, Mapping):
+        value = [*value.values()]
     if not isinstance(value, list):
         raise RecordError(f"'{place}' is no list of rows")
     for row in value:

@@ -72,3 +72,9 @@ def test_the_rate_of_training_passes(channels: Any) -> None:
 def test_another_rate_is_refused(rate: float) -> None:
     with pytest.raises(RecordError, match=r"0\.1 s and channels of"):
         check_rate(0.1, {"rate": rate})
+
+
+def test_errors_may_be_told_by_the_observation_s_name() -> None:
+    check_errors({"validation": {"model": {"mse_by_observation": {"x": [0.1, None]}}}})
+    with pytest.raises(RecordError, match="no list of numbers"):
+        check_errors({"mse_by_observation": {"x": "much"}})
