@@ -98,6 +98,7 @@ def tables(record: dict[str, Any]) -> str:
         "log lines",
         "log lines an hour",
         "deaths",
+        "problems",
     ]
     lines = [f"{name}: {record[name]}" for name in figures]
     lines += [f"{count:6} x {line}" for line, count in record["usual log lines"].items()]

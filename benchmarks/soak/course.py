@@ -109,6 +109,9 @@ class _Seen:
     beside: dict[str, list[Health]]
     """Robot and listener."""
 
+    problems: list[str]
+    """What did not do as it should: a service, a second start."""
+
 
 def _drive(course: Course, out: Path, machine: Machine, listener: int, stack: ExitStack) -> _Seen:
     """Let the robot drive, do the faults of the machine, look at the node."""
@@ -123,7 +126,7 @@ def _drive(course: Course, out: Path, machine: Machine, listener: int, stack: Ex
     robot = start("benchmarks.soak.robot", str(out), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     stack.callback(robot.kill)
     assert robot.stdout is not None
-    seen = _Seen(int(robot.stdout.readline()), [], [[]], {"robot": [], "listener": []})
+    seen = _Seen(int(robot.stdout.readline()), [], [[]], {"robot": [], "listener": []}, [])
     others = {"robot": robot.pid, "listener": listener}
     node, looked = machine.node, 0.0
     over = course.seconds
@@ -143,7 +146,10 @@ def _drive(course: Course, out: Path, machine: Machine, listener: int, stack: Ex
         if waiting and waiting[-1].at <= now:
             kind = waiting.pop().kind
             begin = time.monotonic_ns()
-            machine.do(kind)
+            try:
+                machine.do(kind)
+            except AssertionError as problem:
+                seen.problems.append(f"{kind}: {problem}")
             end = time.monotonic_ns()
             seen.events.append(verdict.Event(kind, begin, end, kind == KILL))
             over = max(over, (end - seen.began) / 1e9 + QUIET_SECONDS)
@@ -191,6 +197,7 @@ def _judged(
         )
         < MOST_MEGABYTES,
         "no alarm outside faults": not alarms,
+        "services answered as they should": not seen.problems,
     }
     return {
         "seconds": course.seconds,
@@ -213,6 +220,7 @@ def _judged(
         "usual log lines": node.usual_lines(),
         "log lines an hour": round(len(node.lines) / course.seconds * 3600),
         "deaths": deaths,
+        "problems": seen.problems,
         "lives": lives,
         "processor % beside": {name: _life(life)["processor %"] for name, life in beside.items()},
         "promises": promises,

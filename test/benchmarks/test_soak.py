@@ -100,6 +100,7 @@ def test_the_node_survives_every_fault(tmp_path: Path, checkout: Path) -> None:
     assert set(record["faults"]) == set(KINDS)
     assert [kind for kind, one in record["faults"].items() if one["recovered"] < 1] == []
     assert record["deaths"] == 0
+    assert record["problems"] == []
     assert record["forecasts not finite"] == 0
     assert len(record["lives"]) == 2
     for life in record["lives"]:
