@@ -114,6 +114,7 @@ class _Demonstration:
                 "channels_file": self._file,
                 "dataset_directory": self._episodes,
                 "model_path": self._folder / "synthetic.psr",
+                "training_niceness": 0,  # nothing here is so urgent as that it ends
             },
         )
         self._observer.until(

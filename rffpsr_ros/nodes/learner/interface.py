@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rffpsr_ros.nodes.learner.training_run import NICENESS
 from rffpsr_ros.nodes.shared.interface import LATCHED, Interface, Service, Topic
 from rffpsr_ros.nodes.shared.parameters import (
     AUTOSTART,
@@ -87,6 +88,15 @@ _PARAMETERS = (
         fixed=False,
     ),
     Parameter("queue_depth", 5000, "Messages of a topic that may wait to be recorded.", 1, 100_000),
+    Parameter(
+        "training_niceness",
+        NICENESS,
+        "By how much training stands back behind the robot's processes: 19 most, 0 not at all. On a"
+        " processor that is always busy a niceness of 10 leaves it a few percent.",
+        0,
+        19,
+        fixed=False,
+    ),
     EXECUTOR,
 )
 

@@ -1,7 +1,8 @@
 """Training in a process of its own: a request on standard input, progress as JSON lines on output.
 
-The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`` (the model file)
-and ``staging``, a folder beside it that this process makes, writes the model in, and removes. What
+The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`` (the model file),
+``staging``, a folder beside it that this process makes, writes the model in, and removes, and
+``niceness``, by how much it stands back behind other processes. What
 the recordings lack is told as warnings. Standard input stays open as long as the parent lives and
 wants the model; when it closes, or on SIGTERM, this process ends and leaves no file behind. It
 imports no ROS.
@@ -29,8 +30,6 @@ from rffpsr_ros.training.train import TrainingPlan, train
 
 ALL = (1, 0, 0)
 """Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
-NICENESS = 10
-"""How far training stands back behind what the robot needs."""
 
 
 def main() -> int:
@@ -39,7 +38,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_watch_parent, daemon=True).start()
-    _stand_back()
+    _stand_back(request["niceness"])
     try:
         result = carry_out(request)
     except InputError as problem:
@@ -101,12 +100,12 @@ def _tell(entry: Mapping[str, Any]) -> None:
     print(json.dumps(entry), flush=True)
 
 
-def _stand_back() -> None:
+def _stand_back(niceness: int) -> None:
     """Leave the processor to what the robot needs, also where Linux divides it by sessions."""
     with suppress(OSError):
-        os.nice(NICENESS)
+        os.nice(niceness)
     with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(NICENESS))
+        Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -25,6 +25,8 @@ from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding
 
 PATIENCE = 1.0
 """Seconds that a cancelled training has to end by itself."""
+NICENESS = 10
+"""By how much training stands back behind what the robot needs."""
 
 
 class TrainingRun:
@@ -38,6 +40,8 @@ class TrainingRun:
         What to train on.
     target
         The model file to write; its folder is made if need be.
+    niceness
+        By how much training stands back behind other processes, 0 to 19.
 
     Attributes
     ----------
@@ -49,7 +53,13 @@ class TrainingRun:
         The best validation error so far, in standard deviations; None in stages that know none.
     """
 
-    def __init__(self, channels: Mapping[str, Any], bags: Sequence[Path], target: Path) -> None:
+    def __init__(
+        self,
+        channels: Mapping[str, Any],
+        bags: Sequence[Path],
+        target: Path,
+        niceness: int = NICENESS,
+    ) -> None:
         self._staging = target.parent / f".training_{secrets.token_hex(8)}"
         self.stage = "starting"
         self.fraction = 0.0
@@ -73,6 +83,7 @@ class TrainingRun:
             "bags": [str(b) for b in bags],
             "out": str(target),
             "staging": str(self._staging),
+            "niceness": niceness,
         }
         # A pipe takes 64 kB, and the rest only once the process reads, which it may never do.
         ask = threading.Thread(target=self._ask, args=(json.dumps(request) + "\n",), daemon=True)

@@ -107,3 +107,12 @@ def test_a_model_never_replaces_what_is_no_model(tmp_path: Path) -> None:
         _write(Model(), target, tmp_path / ".staging")
     assert target.read_text(encoding="utf-8") == "years of work"
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_training_stands_back_as_far_as_asked() -> None:
+    code = (
+        "import os; from rffpsr_ros.nodes.learner.training_process import _stand_back;"
+        "before = os.nice(0); _stand_back(3); print(os.nice(0) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    assert done.stdout.split() == [b"3"]
