@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from rffpsr_ros.data.scaling import Run, Scaling, fit_scaling
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import sizes
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 MARGIN = 0.5
@@ -37,8 +38,8 @@ class WindowState(NamedTuple):
 class Scalings(NamedTuple):
     """Mean, deviation and range of the training columns."""
 
-    observation: Scaling
-    action: Scaling
+    observation: Annotated[Scaling, sizes(d="d_o")]
+    action: Annotated[Scaling, sizes(d="d_a")]
 
     @classmethod
     def of(cls, trajectories: Sequence[Trajectory]) -> Scalings:

@@ -7,7 +7,7 @@ observation, so the forecast at horizon h depends on the first h actions only.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from benchmarks.peers.feedback import MARGIN
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import sizes
 
 LARGEST_CHANGE = 10.0
 """Changes of observations are limited to so many of their standard deviations."""
@@ -57,8 +58,8 @@ class GRUParts(NamedTuple):
     """(d_o,) root mean square of the observations' changes from tick to tick."""
     first: Array
     """(d_o,) the mean first observation."""
-    observation_scaling: Scaling
-    action_scaling: Scaling
+    observation_scaling: Annotated[Scaling, sizes(d="d_o")]
+    action_scaling: Annotated[Scaling, sizes(d="d_a")]
 
 
 class GRUModel(PredictiveModel[GRUState]):
