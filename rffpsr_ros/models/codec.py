@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from rffpsr_ros.models.contents_check import check_contents
 from rffpsr_ros.numerics.npy_member import KINDS
-from rffpsr_ros.numerics.typed_fields import fields_of, join
+from rffpsr_ros.numerics.typed_fields import fields_of, join, origin_of
 
 _WORDS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -113,7 +113,7 @@ class _Writer:
     def header(self, hint: Any, value: Any, name: str) -> Any:
         """Return what the header says of a value."""
         hint = _bare(hint)
-        origin = get_origin(hint) or hint
+        origin = origin_of(hint)
         if origin in (Union, types.UnionType):
             return self._header_of_several(hint, value, name)
         if origin is np.ndarray:
@@ -173,7 +173,7 @@ class _Reader:
     def rebuilt(self, hint: Any, stored: Any, name: str) -> Any:
         """Return the value that the header tells."""
         hint = _bare(hint)
-        origin = get_origin(hint) or hint
+        origin = origin_of(hint)
         if origin in (Union, types.UnionType):
             return self._one_of_several(hint, stored, name)
         if origin is np.ndarray:

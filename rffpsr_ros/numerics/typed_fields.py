@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 
 @cache
@@ -29,6 +29,15 @@ def _fields(cls: Any, declared: bool) -> Mapping[str, Any] | None:
         return None
     hints = get_type_hints(cls, include_extras=declared)
     return {name: hints[name] for name in names}
+
+
+def origin_of(hint: Any) -> Any:
+    """Return the class that a type hint is about.
+
+    Since NumPy 2.5 `numpy.typing.NDArray` is a named alias, of which one asks what it stands for.
+    """
+    hint = getattr(hint, "__value__", hint)
+    return get_origin(hint) or hint
 
 
 def join(name: str, part: object) -> str:
