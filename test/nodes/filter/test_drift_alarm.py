@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.live_robot import SYSTEM
 from rffpsr_ros.numerics.arrays import Array
-from test.nodes.filter.test_filter_faults import SYSTEM, Watched
+from test.nodes.filter.test_filter_faults import Watched
 
 ALARM = "clearly worse than in training"
 MOST_TICKS = 600
