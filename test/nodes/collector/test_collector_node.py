@@ -87,6 +87,8 @@ def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
     start_robot(ros, "arm", "[4.0, 1.5]", world="arm_camera", speed=2.0)
     pictures = ros.peer.collect("/camera/image", Image)
     states = ros.peer.collect("/joint_states", JointState)
+    everybody_listens(ros, "/shoulder/torque")
+    everybody_listens(ros, "/elbow/torque")
     collector = ros.start("collector_node", episodes=1, duration=3.0, settle=0.5, use_sim_time=True)
     ros.peer.until(lambda: len(pictures) > 10, "pictures")
     gaps = np.diff([_ns(picture.header.stamp) for picture in pictures])
