@@ -29,7 +29,7 @@ CLOCKS_APART = 1.0
 MANY_JUMPS = 3
 """Times that stamps went back which a bag played in a loop may explain."""
 
-TOLD_SECONDS = 60.0
+TOLD_SECONDS = 10.0
 """How long an absurd value is told of."""
 
 
