@@ -6,11 +6,15 @@ import resource
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+from benchmarks.audit.mutations import damaged
 from rffpsr_ros.errors import InputError
 
 LONGEST_SENTENCE = 600
@@ -54,6 +58,17 @@ class Case:
 
     name: str
     act: Callable[[], object]
+
+
+def by_hand_and_damaged(
+    by_hand: Mapping[str, bytes], good: bytes, act: Callable[[bytes], object], seed: int
+) -> Iterator[Case]:
+    """Yield what was made by hand, then damaged copies of something good without end."""
+    for name, data in by_hand.items():
+        yield Case(name, partial(act, data))
+    rng = np.random.default_rng(seed)
+    for number in range(10**9):
+        yield Case(f"damaged {number}", partial(act, damaged(good, rng)))
 
 
 @dataclass(frozen=True)

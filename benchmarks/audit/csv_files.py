@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.audit.case import Broken, Case
-from benchmarks.audit.mutations import damaged
+from benchmarks.audit.case import Broken, Case, by_hand_and_damaged
 from benchmarks.audit.runner import Group
 from rffpsr_ros.recordings.table_file import read_table
 
@@ -37,12 +35,8 @@ BY_HAND: dict[str, bytes] = {
 
 
 def cases(seed: int) -> Iterator[Case]:
-    """Yield the tables made by hand, then damaged ones without end."""
-    for name, data in BY_HAND.items():
-        yield Case(name, partial(_read, data))
-    rng = np.random.default_rng(seed)
-    for number in range(10**9):
-        yield Case(f"damaged {number}", partial(_read, damaged(GOOD.encode(), rng)))
+    """Return the tables made by hand, then damaged ones without end."""
+    return by_hand_and_damaged(BY_HAND, GOOD.encode(), _read, seed)
 
 
 def _read(data: bytes) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.audit.bags.bag_metadata import DEEP, LAUGHS, MERGES
-from benchmarks.audit.case import Broken, Case
-from benchmarks.audit.mutations import damaged
+from benchmarks.audit.case import Broken, Case, by_hand_and_damaged
 from benchmarks.audit.runner import Group
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -88,12 +84,8 @@ BY_HAND: dict[str, bytes] = {
 
 
 def cases(seed: int) -> Iterator[Case]:
-    """Yield the texts made by hand, then damaged ones without end."""
-    for name, data in BY_HAND.items():
-        yield Case(name, partial(_load, data))
-    rng = np.random.default_rng(seed)
-    for number in range(10**9):
-        yield Case(f"damaged {number}", partial(_load, damaged(GOOD.encode(), rng)))
+    """Return the texts made by hand, then damaged ones without end."""
+    return by_hand_and_damaged(BY_HAND, GOOD.encode(), _load, seed)
 
 
 def _load(data: bytes) -> None:
