@@ -143,13 +143,13 @@ def outlier_finding(follower: Follower) -> NodeFinding:
     """Return what was kept from the model, and states that began anew all the same."""
     guard, signature = follower.guard, follower.model.signature
     values: dict[str, Any] = {}
-    for names, gate, what in (
-        (signature.observation_names, guard.gate.observed, "rejected"),
-        (signature.action_names, guard.gate.acted, "rejected"),
+    for names, gate in (
+        (signature.observation_names, guard.gate.observed),
+        (signature.action_names, guard.gate.acted),
     ):
         for name, count in zip(names, gate.count.tolist(), strict=True):
             if count:
-                values[f"{what}: {name}"] = count
+                values[f"rejected: {name}"] = count
     values["states begun anew"] = guard.replaced
     values["forecasts withheld"] = follower.withheld
     recent = follower.ticks_since_outlier

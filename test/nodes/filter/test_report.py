@@ -1,0 +1,86 @@
+"""What the filter's diagnostics say: of absurd values, and of clocks that differ."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2")
+
+from rffpsr_ros.nodes.filter.report import TOLD_SECONDS, clock_sentences, outlier_finding
+
+NOW_NS = 50_000_000_000
+
+
+def told(since: int | None, observed: list[int], acted: list[int]) -> Any:
+    """Return what the diagnostics say after values that were rejected."""
+    gate = SimpleNamespace(
+        observed=SimpleNamespace(count=np.array(observed)),
+        acted=SimpleNamespace(count=np.array(acted)),
+    )
+    signature = SimpleNamespace(observation_names=("x", "y"), action_names=("u",), period=0.1)
+    follower: Any = SimpleNamespace(
+        guard=SimpleNamespace(gate=gate, replaced=2),
+        model=SimpleNamespace(signature=signature),
+        withheld=3,
+        ticks_since_outlier=since,
+    )
+    return outlier_finding(follower)
+
+
+def test_absurd_values_are_counted_by_column_and_told_of_for_a_while() -> None:
+    for since, level in ((0, "warn"), (round(10 * TOLD_SECONDS), "warn")):
+        assert told(since, [0, 4], [1]).level == level
+    later = told(round(10 * TOLD_SECONDS) + 1, [0, 4], [1])
+    assert later.level == "ok"
+    assert later.values == {
+        "rejected: y": 4,
+        "rejected: u": 1,
+        "states begun anew": 2,
+        "forecasts withheld": 3,
+    }
+    assert told(None, [0, 0], [0]).level == "ok"
+
+
+def clocks(ahead: float, publishers: int = 1, jumps: int = 0, age: float = 0.0) -> list[str]:
+    """Return what is said where commands are stamped so many seconds ahead of what is seen."""
+    inputs: Any = [
+        SimpleNamespace(
+            topic=topic,
+            resolved="/robot" + topic,
+            age=lambda now_ns: age,
+            publishers=lambda: [None] * publishers,
+        )
+        for topic in ("/seen", "/told")
+    ]
+    heard_ns = NOW_NS - round(age * 1e9)
+    stamps = {"/seen": heard_ns, "/told": heard_ns + round(ahead * 1e9)}
+    configuration = SimpleNamespace(max_gap=0.5, observations=[SimpleNamespace(topic="/seen")])
+    follower: Any = SimpleNamespace(
+        configuration=configuration,
+        sampler=SimpleNamespace(newest_stamps=stamps),
+        resets={"time_jump": jumps},
+    )
+    return clock_sentences(inputs, follower, NOW_NS)
+
+
+def test_clocks_that_differ_are_named_and_no_others() -> None:
+    (ahead,) = clocks(7.0)
+    assert ahead.startswith("the stamps of /robot/told are 7.0 s ahead of those of /robot/seen")
+    (behind,) = clocks(-7.0, age=3.0)
+    assert behind.startswith("the stamps of /robot/told are 7.0 s behind those of /robot/seen")
+    assert clocks(0.01) == []
+    assert clocks(0.0, age=30.0) == []
+
+
+def test_two_publishers_are_named_where_stamps_go_back_and_forth() -> None:
+    said = clocks(0.0, publishers=2, jumps=20)
+    assert [sentence.split(" has ")[0] for sentence in said] == [
+        "stamps went back 20 times, and /robot/seen",
+        "stamps went back 20 times, and /robot/told",
+    ]
+    assert clocks(0.0, publishers=2) == []
+    assert clocks(0.0, publishers=1, jumps=20) == []
