@@ -21,6 +21,7 @@ from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_frequencies, median_distance
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
+from rffpsr_ros.psr.refinement.learning_objective import Objective
 from rffpsr_ros.psr.refinement.rollout_loss import filter_segments, recorded
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
@@ -29,9 +30,6 @@ from rffpsr_ros.psr.refinement.sensitivities import (
     Learnable,
     Rollouts,
     dependence,
-    gradient,
-    jacobian,
-    predictions,
 )
 
 LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
@@ -44,8 +42,6 @@ SPREAD = 0.5
 
 REGRESSED = 20_000
 """Ticks that the start is regressed on, about."""
-
-TINY = 1e-30
 
 
 class LearnedFeatures(NamedTuple):
@@ -111,55 +107,6 @@ class LearningTask(NamedTuple):
         )
 
 
-class Objective(NamedTuple):
-    """The logarithm of rolled-out errors, meant over horizons and observations, and penalties."""
-
-    predictor: FeedbackModel
-    rollouts: Rollouts
-    like: Learnable
-    precision: Array  # (P,)
-    centre: Array  # (P,)
-    curved: int  # rollouts that the curvature is estimated from, about
-
-    def loss(self, point: Array) -> float:
-        """Return the loss at a point (P,); infinite where a rollout is no number."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = predictions(self.predictor, self.like.at(point), self.rollouts)
-            mean = np.nanmean((values - self.rollouts.target) ** 2, axis=0)
-        loss = float(np.mean(np.log(np.maximum(mean, TINY)))) + self._penalty(point)
-        return loss if np.isfinite(loss) else float("inf")
-
-    def equations(self, point: Array) -> tuple[float, Array, Array]:
-        """Return the loss, half its gradient (P,), and the Gauss-Newton curvature (P, P)."""
-        learnable = self.like.at(point)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = dependence(self.predictor, learnable, self.rollouts)
-            missed = found.values - self.rollouts.target
-            counted = np.isfinite(missed)
-            count = np.maximum(counted.sum(axis=0), 1)
-            mean = np.maximum(np.nanmean(missed**2, axis=0), TINY)
-            root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)
-            weighted = np.where(counted, missed, 0.0) * root
-            slope = gradient(learnable, found, weighted * root)
-            curvature = np.zeros((len(point), len(point)), np.float32)
-            share = slice(None, None, max(1, round(len(missed) / self.curved)))
-            scale = root[share] * np.sqrt(counted.sum(axis=0) / counted[share].sum(axis=0))
-            first = 0
-            for rows in jacobian(learnable, found.pick(share), np.float32):
-                scaled = rows * scale[first : first + len(rows), ..., None].astype(np.float32)
-                flat = scaled.reshape(-1, len(point))
-                curvature += flat.T @ flat
-                first += len(rows)
-        slope += self.precision * (point - self.centre)
-        whole = curvature.astype(np.float64) + np.diag(self.precision)
-        loss = float(np.mean(np.log(mean))) + self._penalty(point)
-        return loss, slope, whole
-
-    def _penalty(self, point: Array) -> float:
-        away = point - self.centre
-        return float(self.precision @ (away * away))
-
-
 def learn_features(
     start: TrainableParameters,
     structure: FixedStructure,
@@ -179,40 +126,61 @@ def learn_features(
     """
     task = _task(start, structure, changes, train, validation, options)
     learnable = _regressed(task, changes, options, generator)
-    precision = _precision(learnable, changes, options)
-    centre = learnable.flat()
-    units = len(learnable.frequencies)
-    centre = Learnable(
-        learnable.frequencies,
-        np.concatenate([np.zeros((2 * units, len(changes))), learnable.readout[2 * units :]]),
-    ).flat()
-    every = origins(task.train, options.horizon)
     initial = task.score(learnable)
-    best, lowest, found = learnable, initial, 0
-    point, damping = learnable.flat(), LEARNING_DAMPING.first
-    for number in range(1, options.steps + 1):
-        starts = _drawn(every, task.train, age, options.rollouts, generator)
-        objective = Objective(
-            task.predictor,
-            task.rollouts(starts, options.horizon),
-            learnable,
-            precision,
-            centre,
-            options.curved,
-        )
-        loss, slope, curvature = objective.equations(point)
-        step = damped_step(point, loss, slope, curvature, objective.loss, damping, LEARNING_DAMPING)
-        if step is None:
-            damping *= LEARNING_DAMPING.harder
-        else:
+    best = _Best(learnable, initial, 0)
+    descent = _Descent(task, learnable, changes, age, options, generator, progress)
+    steps = 0
+    for penalty in options.penalties:
+        best, steps = descent.follow(best, penalty, steps)
+    return LearnedFeatures(*task.outward(best.learnable), best.score, initial, best.step)
+
+
+class _Best(NamedTuple):
+    """What did best on the validation recordings, and after how many steps."""
+
+    learnable: Learnable
+    score: float
+    step: int
+
+
+class _Descent(NamedTuple):
+    """What stays the same in every descent."""
+
+    task: LearningTask
+    start: Learnable
+    changes: Array
+    age: Array
+    options: FeatureLearningOptions
+    generator: np.random.Generator
+    progress: Progress
+
+    def follow(self, best: _Best, penalty: float, steps: int) -> tuple[_Best, int]:
+        """Descend from the best so far, ``steps`` after the start, until nothing gets better.
+
+        Returns the best, which may be that given, and how many steps were taken by then.
+        """
+        task, options, like = self.task, self.options, self.start
+        every = origins(task.train, options.horizon)
+        precision, centre = _prior(like, self.changes, penalty)
+        point, damping = best.learnable.flat(), LEARNING_DAMPING.first
+        newest = steps
+        while steps < options.steps and steps - newest < options.patience:
+            steps += 1
+            drawn = _drawn(every, task.train, self.age, options.rollouts, self.generator)
+            rollouts = task.rollouts(drawn, options.horizon)
+            objective = Objective(task.predictor, rollouts, like, precision, centre, options.curved)
+            equations = objective.equations(point)
+            step = damped_step(point, *equations, objective.loss, damping, LEARNING_DAMPING)
+            if step is None:
+                damping *= LEARNING_DAMPING.harder
+                continue
             point, damping = step.point, step.damping * LEARNING_DAMPING.easier
-            score = task.score(learnable.at(point))
-            if score < lowest:
-                best, lowest, found = learnable.at(point), score, number
-            progress("features", number / options.steps, float(np.sqrt(lowest / len(changes))))
-        if number - found >= options.patience:
-            break
-    return LearnedFeatures(*task.outward(best), lowest, initial, found)
+            score = task.score(like.at(point))
+            if score < best.score:
+                best, newest = _Best(like.at(point), score, steps), steps
+            error = float(np.sqrt(best.score / len(self.changes)))
+            self.progress("features", steps / options.steps, error)
+        return best, steps
 
 
 def _task(
@@ -284,10 +252,16 @@ def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:
     return same
 
 
-def _precision(learnable: Learnable, changes: Array, options: FeatureLearningOptions) -> Array:
-    readout = np.broadcast_to(1 / changes**2, learnable.readout.shape)
-    whole = Learnable(np.ones_like(learnable.frequencies), np.asarray(readout))
-    return options.penalty * whole.flat()
+def _prior(start: Learnable, changes: Array, penalty: float) -> tuple[Array, Array]:
+    """Return precision (P,) and centre (P,) of the penalty: waves' weights to zero, else the start.
+
+    A readout counts in units in which changes per tick are one.
+    """
+    readout = np.broadcast_to(1 / changes**2, start.readout.shape)
+    units = Learnable(np.ones_like(start.frequencies), np.asarray(readout))
+    centre = start.readout.copy()
+    centre[: 2 * len(start.frequencies)] = 0.0
+    return penalty * units.flat(), start._replace(readout=centre).flat()
 
 
 def _drawn(

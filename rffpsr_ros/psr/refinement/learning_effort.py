@@ -35,13 +35,14 @@ class FeatureLearningOptions:
     steps: int = 150
     """Damped steps, at the most."""
 
-    patience: int = 15
-    """After so many without a better validation score there is none."""
+    patience: int = 12
+    """After so many without a better validation score a descent ends."""
 
-    penalty: float = 1e-4
-    """On the squared distance of waves' weights to zero and of everything else to its start, in
-    units in which changes per tick are one. Ten times as much holds features where they were
-    drawn."""
+    penalties: tuple[float, ...] = (3e-3, 1e-4)
+    """Of one descent after the other, each from the best so far: on the squared distance of waves'
+    weights to zero and of everything else to its start, in units in which changes per tick are one.
+    Held near its start at first, a model does not run into a corner that forecasts well where it
+    was trained, and fails beyond; held so for ever it could not change as much as some have to."""
 
     state: bool = False
     """Whether the predictive state takes part in the readout that is learned; steps then take five
