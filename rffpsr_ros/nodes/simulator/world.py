@@ -19,6 +19,7 @@ from rffpsr_ros.nodes.simulator.topics import (
     SimulatedRobot,
 )
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.signals.yaml_text import LONGEST, load_yaml
 from rffpsr_ros.simulation.arm_camera import SIZE, render
 from rffpsr_ros.simulation.sdf_world import SdfWorld
 
@@ -125,9 +126,12 @@ def read_bridge(path: Path) -> Sequence[Mapping[str, str]]:
     """
     keys = ("ros_topic_name", "gz_topic_name", "ros_type_name", "gz_type_name", "direction")
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as problem:
-        raise InputError(f"{path} cannot be read: {problem}") from None
+        with path.open("rb") as file:
+            entries = load_yaml(file.read(4 * LONGEST + 4).decode())
+    except InputError as problem:
+        raise InputError(f"{path} {problem}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        raise InputError(f"{path} cannot be read: {' '.join(str(problem).split())}") from None
     if not isinstance(entries, list) or not all(
         isinstance(entry, Mapping) and all(isinstance(entry.get(key), str) for key in keys)
         for entry in entries
