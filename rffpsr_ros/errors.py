@@ -45,7 +45,7 @@ def check_known(
     for name in given:
         if name not in known:
             nearest = did_you_mean(name, known, group)
-            raise InputError(f"{what} '{group}{name}' is unknown{nearest}")
+            raise InputError(f"{what} '{plain(group + name)}' is unknown{nearest}")
 
 
 def plain(name: str) -> str:

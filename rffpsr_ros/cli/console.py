@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TextIO
 
 from tqdm import tqdm
 
 _BAR = "{desc:<24} {percentage:3.0f}% |{bar}| {elapsed} elapsed, {remaining} left"
+_LONGEST = 600
+"""Characters of a sentence that somebody reads."""
 
 
 class ProgressBar:
@@ -84,23 +88,54 @@ class ProgressBar:
         self._bar = None
 
     def _say(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        _tell(line, self._stream)
 
 
 def warn(sentence: str) -> None:
     """Say on standard error what was lost or guessed."""
-    print(f"rffpsr: warning: {_one_line(sentence)}", file=sys.stderr, flush=True)
+    _tell(f"rffpsr: warning: {_one_line(sentence)}", sys.stderr)
 
 
 def complain(sentence: str) -> None:
     """Say on standard error, in one line, why nothing was done."""
-    print(f"rffpsr: {_one_line(sentence)}", file=sys.stderr, flush=True)
+    line = _one_line(sentence)
+    if len(line) > _LONGEST:  # it quotes what is no name, such as a file's whole content
+        line = f"{line[: _LONGEST - 200]} ... {line[-150:]}"
+    _tell(f"rffpsr: {line}", sys.stderr)
+
+
+def open_streams() -> None:
+    """Let there be standard output and error, whatever the process was started with.
+
+    One that is closed leads nowhere, and takes its own descriptor, which the next file would get
+    otherwise. What the terminal's encoding lacks, as bytes of a name that are no UTF-8, is escaped.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is still to be written to a stream go nowhere, also at the interpreter's end."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _tell(line: str, stream: TextIO) -> None:
+    """Write a line of account; work does not end because nobody can take it."""
+    try:
+        print(line, file=stream, flush=True)
+    except OSError:
+        silence(stream)
 
 
 def say(*lines: str) -> None:
-    """Print lines on standard output."""
+    """Print lines on standard output, with their spaces, and nothing that acts on a terminal."""
     for line in lines:
-        print(line)
+        print(_printable(line))
 
 
 def say_json(value: Mapping[str, Any]) -> None:
@@ -133,5 +168,8 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[st
 
 def _one_line(text: str) -> str:
     """Return a text without line breaks and other characters that act on a terminal."""
-    line = " ".join(text.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    return _printable(" ".join(text.split()))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -6,17 +6,16 @@ Exit codes: 0 done (perhaps with warnings), 2 the input is at fault, 130 interru
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
 from rffpsr_ros import __version__
-from rffpsr_ros.cli.console import complain, warn
+from rffpsr_ros.cli.console import complain, open_streams, silence, warn
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 
@@ -58,13 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def guarded(job: Callable[[], int | None]) -> int:
     """Run a job whose every fault becomes one sentence, and return the exit code."""
+    open_streams()
     with _termination_as_exception(), warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)  # every loss is reported
         warnings.showwarning = _show_warning
         try:
             code = job() or 0
-            if sys.stdout is not None:  # what is still held back may find the disk full
-                sys.stdout.flush()
+            sys.stdout.flush()  # what is still held back may find the disk full
             return code
         except InputError as fault:
             complain(str(fault))
@@ -77,20 +76,14 @@ def guarded(job: Callable[[], int | None]) -> int:
             return INTERRUPTED
         except BrokenPipeError:
             # The reader of our output has gone, as `head` does; nothing more can be said to it.
-            _silence_stdout()
+            silence(sys.stdout)
             return 0
         except OSError as fault:
             # A disk that is full, a name that is too long: what no command foresaw of its files.
-            _silence_stdout()
+            silence(sys.stdout)
             name = "" if fault.filename is None else f": {shown(fault.filename)}"
             complain(f"{fault.strerror or fault}{name}")
             return FAULT_OF_INPUT
-
-
-def _silence_stdout() -> None:
-    """Let what is still to be printed go nowhere, so that the interpreter's end says nothing."""
-    with suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def command_parser(name: str) -> Parser:

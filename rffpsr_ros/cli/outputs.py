@@ -24,6 +24,8 @@ def check_writable(path: str | Path) -> Path:
     if target.is_dir():
         raise InputError(f"cannot write '{target}': it is a folder; give the name of a file")
     _check_folder(target)
+    if target.exists() and not target.is_file():
+        raise InputError(f"cannot write '{target}': it is a device or a pipe, not a file")
     return target
 
 

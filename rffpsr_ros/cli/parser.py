@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,11 +38,11 @@ class Parser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if name.startswith("-"):
                 raise InputError(
-                    f"unknown option '{name}' of {self.prog}"
+                    f"unknown option '{plain(name)}' of {self.prog}"
                     f"{did_you_mean(name, self.long_options())}"
                 )
         if unknown:
-            raise InputError(f"{self.prog} does not know what to do with '{unknown[0]}'")
+            raise InputError(f"{self.prog} does not know what to do with '{plain(unknown[0])}'")
         return arguments
 
     def long_options(self) -> list[str]:
@@ -65,7 +65,7 @@ def whole_number(least: int) -> Callable[[str], int]:
             number = least - 1
         if number < least:
             raise argparse.ArgumentTypeError(
-                f"'{text}' is given; it must be a whole number of at least {least}"
+                f"{shown(text)} is given; it must be a whole number of at least {least}"
             )
         return number
 
@@ -79,5 +79,5 @@ def fraction(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is given; it must lie between 0 and 1")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is given; it must lie between 0 and 1")
     return number

@@ -114,6 +114,8 @@ def horizon_errors(
     """
     if horizon < 1 or start < 0:
         raise InputError(f"horizon is {horizon} and start {start}; they must be >= 1 and >= 0")
+    if all(len(trajectory) < start + horizon for trajectory in trajectories):
+        raise _nothing_to_score(start + horizon)  # before any array is as long as the horizon
     targets = [targets_by_origin(trajectory, horizon, start) for trajectory in trajectories]
     means = _mean_target(targets, start + horizon)
     errors, variances, counts = [], [], []
@@ -163,9 +165,13 @@ def _mean_target(targets: Sequence[Array], needed: int) -> Array:
     total = sum((np.nansum(target, axis=0) for target in targets), start=np.zeros(()))
     count = sum((np.isfinite(target).sum(axis=0) for target in targets), start=np.zeros(()))
     if not np.any(count):
-        raise InputError(
-            f"nothing to score: no trajectory has an observation among {needed} ticks or more;"
-            " give longer trajectories, a shorter horizon or an earlier start"
-        )
+        raise _nothing_to_score(needed)
     mean: Array = total / np.where(count, count, np.nan)
     return mean
+
+
+def _nothing_to_score(needed: int) -> InputError:
+    return InputError(
+        f"nothing to score: no trajectory has an observation among {needed} ticks or more;"
+        " give longer trajectories, a shorter horizon or an earlier start"
+    )

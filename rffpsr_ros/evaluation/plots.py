@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
@@ -153,6 +153,8 @@ def empty_figure(width: float, height: float) -> Figure:
         raise InputError(
             "plots need matplotlib, which is not installed: pip install 'rffpsr_ros[plot]'"
         ) from fault
+    except ValueError as fault:  # as for a MPLBACKEND that there is not
+        raise InputError(f"matplotlib cannot be used: {shown(fault, 200)}") from fault
     return Figure(figsize=(width, height), layout="constrained")
 
 

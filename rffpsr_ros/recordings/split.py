@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -37,9 +37,9 @@ def split(
     """
     total = math.fsum(fractions)
     if not all(fraction >= 0 for fraction in fractions) or not 0 < total <= 1 + 1e-9:
-        shown = ", ".join(f"{fraction:g}" for fraction in fractions)
+        listed = ", ".join(f"{fraction:g}" for fraction in fractions[:10])
         raise InputError(
-            f"the split {shown} is wrong; it must be shares of at least 0 with a sum of at most 1,"
+            f"the split {listed} is wrong; it must be shares of at least 0 with a sum of at most 1,"
             " as in 0.7,0.1,0.2"
         )
     ticks = sum(len(trajectory) for trajectory in trajectories)
@@ -59,7 +59,7 @@ def parse_split(text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"the split '{text}' is wrong; it must be numbers with commas, as in 0.7,0.1,0.2"
+            f"the split {shown(text)} is wrong; it must be numbers with commas, as in 0.7,0.1,0.2"
         ) from None
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.errors import InputError, did_you_mean, shown
+from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 from rffpsr_ros.numerics.arrays import Array
 
 TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -103,7 +103,9 @@ def _check_heading(heading: list[str], path: str) -> None:
 def _time_column(heading: list[str], time: str | None, path: str) -> int:
     if time is not None:
         if time not in heading:
-            raise InputError(f"table {path} has no column '{time}'{did_you_mean(time, heading)}")
+            raise InputError(
+                f"table {path} has no column '{plain(time)}'{did_you_mean(time, heading)}"
+            )
         return heading.index(time)
     for i, name in enumerate(heading):
         if name.lower() in _TIME_NAMES:

@@ -8,7 +8,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, plain
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
@@ -188,7 +188,7 @@ def three_fractions(fractions: Fractions) -> tuple[float, ...]:
     shares = parse_split(text)
     if len(shares) != 3:
         raise InputError(
-            f"the split {text} has {_counted(len(shares), 'part')}; it must have three"
+            f"the split {plain(text)} has {_counted(len(shares), 'part')}; it must have three"
             " (training, validation, test), as in 0.7,0.1,0.2"
         )
     return shares

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the script."""
     if arguments.shell == "zsh":
         say("autoload -U +X compinit bashcompinit && compinit -u && bashcompinit")
-    say(completion_script())
+    say(*completion_script().splitlines())
 
 
 def completion_script() -> str:

@@ -11,6 +11,7 @@ are left out: --topic /motor=voltage --topic /encoder=position,speed
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 from rffpsr_ros.cli.console import ProgressBar, say, say_json
 from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.recordings.forecast_messages import PREDICTED_TYPE, predicted_message
 from rffpsr_ros.recordings.table_file import TIME_UNITS, Table, read_table
@@ -28,6 +29,8 @@ from rffpsr_ros.recordings.table_file import TIME_UNITS, Table, read_table
 _DEFAULT_TOPIC = "/table"
 _EARLIEST_NS = 1
 """A time of 0 means in ROS that there is none."""
+_TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
+"""What ROS lets a topic be called."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -78,15 +81,20 @@ def _topics(shares: Sequence[str], table: Table) -> dict[str, list[int]]:
         name, equals, listed = share.partition("=")
         if not equals or not name.strip("/") or not listed:
             raise InputError(
-                f"--topic {share} is malformed; write a topic and its columns, such as"
+                f"--topic {plain(share)} is malformed; write a topic and its columns, such as"
                 " --topic /motor=voltage,current"
+            )
+        topic = "/" + name.strip("/")
+        if not _TOPIC.match(topic):
+            raise InputError(
+                f"--topic names {shown(topic)}, which no topic can be called; names consist of"
+                " letters, digits, '_' and '/', and none begins with a digit"
             )
         for column in listed.split(","):
             if column not in table.columns:
-                raise InputError(
-                    f"the table has no column '{column}'{did_you_mean(column, table.columns)}"
-                )
-        topics["/" + name.strip("/")] = [table.columns.index(c) for c in listed.split(",")]
+                nearest = did_you_mean(column, table.columns)
+                raise InputError(f"the table has no column '{plain(column)}'{nearest}")
+        topics[topic] = [table.columns.index(c) for c in listed.split(",")]
     return topics
 
 

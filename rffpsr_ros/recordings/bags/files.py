@@ -35,6 +35,8 @@ def find_bags(paths: Sequence[str | Path]) -> list[Path]:
 
 def _meant_by(path: Path) -> list[Path]:
     if not path.exists():
+        if path.is_symlink():
+            raise InputError(f"there is no bag {path}; it is a link that leads nowhere")
         matches = sorted((Path(match) for match in glob.glob(str(path))), key=natural_order)
         if not matches:
             raise InputError(f"there is no bag {path}{_nearest(path)}")
