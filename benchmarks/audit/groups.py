@@ -13,6 +13,7 @@ from benchmarks.audit import (
     yaml_texts,
 )
 from benchmarks.audit.bags import bag_files
+from benchmarks.audit.command_line import probes
 from benchmarks.audit.runner import Group
 
 GROUPS: dict[str, Group] = {
@@ -20,6 +21,7 @@ GROUPS: dict[str, Group] = {
     for group in (
         bag_files.GROUP,
         cdr_messages.GROUP,
+        probes.GROUP,
         csv_files.GROUP,
         image_messages.GROUP,
         model_files.GROUP,

@@ -9,6 +9,7 @@ from benchmarks.audit.runner import outcomes
 CASES = {
     "bags": 200,
     "cdr": 28,
+    "command_line": 70,
     "csv": 400,
     "images": 300,
     "models": 300,
