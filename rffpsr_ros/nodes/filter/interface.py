@@ -65,10 +65,15 @@ told = SubscriptionEventCallbacks(
     deadline=lambda event: self.fall_back("no forecast in time"),
     liveliness=lambda event: event.alive_count or self.fall_back("the filter is gone"),
 )
-quality = QoSProfile(depth=1, deadline=Duration(seconds=0.5), liveliness_lease_duration=Duration(
-    seconds=2), liveliness=LivelinessPolicy.AUTOMATIC)  # no less than the node offers
-self.create_subscription(Float64MultiArray, "rffpsr_filter/prediction", self.plan, quality,
-                         event_callbacks=told)
+quality = QoSProfile(
+    depth=1,
+    deadline=Duration(seconds=0.5),
+    liveliness_lease_duration=Duration(seconds=2),
+    liveliness=LivelinessPolicy.AUTOMATIC,
+)  # no less than the node offers
+self.create_subscription(
+    Float64MultiArray, "rffpsr_filter/prediction", self.plan, quality, event_callbacks=told
+)
 ```
 
 Falling back means what is safe without forecasts: a controller that needs none, or a stop. The
