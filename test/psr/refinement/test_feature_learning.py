@@ -12,12 +12,9 @@ from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
-from rffpsr_ros.psr.refinement.feature_learning import (
-    LearnedFeatures,
-    Objective,
-    learn_features,
-)
+from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
+from rffpsr_ros.psr.refinement.learning_objective import Objective
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 from rffpsr_ros.psr.refinement.sensitivities import (
