@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def array_of_npy(content: bytes) -> NDArray[Any]:
     if npy.read_magic(stream) != (1, 0):
         raise ValueError("another version of npy")
     try:
-        shape, fortran_order, dtype = npy.read_array_header_1_0(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # told of headers that nobody writes any more
+            shape, fortran_order, dtype = npy.read_array_header_1_0(stream)
     except Exception as fault:  # of a parser of Python's own, which raises many
         raise ValueError("no header of npy") from fault
     if dtype.kind not in KINDS or dtype.hasobject or dtype.fields or dtype.shape or fortran_order:

@@ -44,6 +44,7 @@ def test_the_header_of_one_number_is_read() -> None:
         said("(True,)"),
         said("(0,)"),
         said("1"),
+        said("(1L,)"),
         said("(1,)", "'|O'"),
         said("(1,)", "'<U2'"),
         said("(1,)", "[('a', '<f8')]"),

@@ -81,9 +81,12 @@ class RosbagsSource:
         self.ros_distro = _distro(self._reader)
         self.topics: dict[str, BagTopic] = {}
         for connection in self._reader.connections:
+            name: object = connection.topic
+            if not isinstance(name, str):  # a cell of SQLite holds anything
+                continue
             known = self.topics.setdefault(
-                connection.topic,
-                BagTopic(connection.topic, connection.msgtype, 0, connection.msgdef),
+                name,
+                BagTopic(name, connection.msgtype, 0, connection.msgdef),
             )
             known.count = (known.count or 0) + connection.msgcount
 

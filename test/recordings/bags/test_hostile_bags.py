@@ -113,6 +113,7 @@ def test_chunks_of_the_same_time_are_not_held_together(tmp_path: Path) -> None:
         ("data of integers", "no message"),
         ("data of text", "no message"),
         ("times of text", "no message"),
+        ("a name that is no text", "has no topic"),
     ],
 )
 def test_tables_that_are_not_what_a_recorder_writes(name: str, part: str, tmp_path: Path) -> None:
