@@ -13,6 +13,21 @@ from rffpsr_ros.simulation.synthetic import SyntheticSystem
 PERIOD_NS = 50_000_000
 START_NS = 1_700_000_000 * 10**9
 SYSTEM = SyntheticSystem()
+TOPICS = ("/joint_states", "/command")
+CHANNELS: dict[str, Any] = {
+    "rate": 20.0,
+    "observation": {
+        "inputs": ["joints"],
+        "joints": {"topic": "/joint_states", "fields": ["position.o"]},
+    },
+    "action": {
+        "inputs": ["command"],
+        "command": {"topic": "/command", "fields": ["effort.a"]},
+    },
+}
+"""What a learner records of it; it finds the types where they are published."""
+QUICK = {"iterations": 2, "features": 20, "past": 5, "future": 3, "arx_past": 5}
+"""What it learns with where only its going through matters."""
 
 
 class Robot:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.audit.case import Case, lost_data, untrue_state
-from benchmarks.audit.learner_stage import NODE, PERIOD_NS, TOPICS, LearnerStage, count
+from benchmarks.audit.learner_stage import NODE, LearnerStage, count
 from benchmarks.audit.live_stage import cases_on
 from benchmarks.audit.runner import Group
+from benchmarks.live_robot import PERIOD_NS, TOPICS
 
 Act = Callable[[LearnerStage], object]
 

@@ -13,27 +13,13 @@ import yaml
 
 from benchmarks.audit.case import Broken, lost_data, untrue_state
 from benchmarks.live_nodes import NodeProcess, Ros
+from benchmarks.live_robot import CHANNELS, PERIOD_NS, QUICK, START_NS, TOPICS
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import simulate
 
 NODE = "/rffpsr_learner"
-PERIOD_NS = 50_000_000
-START_NS = 1_700_000_000 * 10**9
 TICKS = 25
-TOPICS = ("/joint_states", "/command")
-CHANNELS: dict[str, Any] = {
-    "rate": 20.0,
-    "observation": {
-        "inputs": ["joints"],
-        "joints": {"topic": "/joint_states", "fields": ["position.o"]},
-    },
-    "action": {
-        "inputs": ["command"],
-        "command": {"topic": "/command", "fields": ["effort.a"]},
-    },
-    "learning": {"iterations": 2, "features": 20, "past": 5, "future": 3, "arx_past": 5},
-}
 
 
 class LearnerStage:
@@ -57,7 +43,7 @@ class LearnerStage:
             DiagnosticStatus, f"{NODE}/status", self.statuses.append, qos
         )
         self.channels = ros.folder / "channels.yaml"
-        self.channels.write_text(yaml.safe_dump(CHANNELS), encoding="utf-8")
+        self.channels.write_text(yaml.safe_dump({**CHANNELS, "learning": QUICK}), encoding="utf-8")
         self.connect()
         self.node = self.start()
         self.recovers()

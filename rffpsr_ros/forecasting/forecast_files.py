@@ -15,12 +15,11 @@ from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.recordings.forecast_messages import (
     FORECAST_TYPES,
-    ahead_ns,
     band_bounds,
     band_message,
-    has_stamp,
     predicted_message,
     prediction_message,
+    row_ahead,
     trajectory_message,
 )
 
@@ -76,14 +75,14 @@ def write_bag(folder: Path, forecasts: Iterable[BagForecast], layout: ForecastLa
         for forecast in forecasts:
             count += 1
             made_ns, values, assumes = forecast.made_ns, forecast.values, forecast.assumes
-            lead = min(forecast.lead or layout.lead, len(values))
-            target_ns, ahead = made_ns + ahead_ns(lead, period), values[lead - 1]
+            ahead = row_ahead(values, forecast.lead or layout.lead, made_ns, period)
             messages = {
                 "prediction": prediction_message(make, values, assumes),
                 "trajectory": trajectory_message(make, values, names, made_ns, period, assumes),
             }
-            if has_stamp(target_ns):
-                messages["predicted"] = predicted_message(make, ahead, names, target_ns, assumes)
+            if ahead is not None:
+                row, target_ns = ahead
+                messages["predicted"] = predicted_message(make, row, names, target_ns, assumes)
             if forecast.half_width is not None:
                 bounds = band_bounds(values, forecast.half_width)
                 if bounds.size:

@@ -111,8 +111,8 @@ def _for_several_models(
     together = list(workers.map(methodcaller("loaded"), together))
     options, windows = supported_windows(options, together, settings)
     whole, gaps = _looked_over(together, (), options, settings)
-    parts = _cut_folds(whole.train, count, options, settings)
-    return Preparation(options, whole.train, parts, windows + gaps)
+    parts = _parts(whole.train, count, options, settings)
+    return Preparation(options, whole.train, _checked(parts, options), windows + gaps)
 
 
 def _are_few(recordings: Sequence[Trajectory], settings: RecipeSettings) -> bool:
@@ -136,14 +136,7 @@ def _for_few_data(
     wanted = [longest, *shorter_windows(longest, options, settings)]
     whole, gaps = _looked_over(together, (), wanted[-1], settings)
     for number in dict.fromkeys((count, min(count, settings.few_folds))):
-        shortest = 2 * (wanted[-1].past + options.future + 1)
-        try:
-            parts = folds(
-                whole.train, number, shortest, settings.whole_from, settings.rounds,
-                settings.block_ticks,
-            )  # fmt: skip
-        except InputError:
-            continue
+        parts = _parts(whole.train, number, wanted[-1], settings)
         variants = [found for one in wanted if (found := _variant(parts, one, settings))]
         if variants:
             (chosen, cut), *others = variants
@@ -154,15 +147,13 @@ def _for_few_data(
 def _variant(
     parts: Sequence[Fold], options: RFFPSROptions, settings: RecipeSettings
 ) -> Variant | None:
-    """Return folds for such windows; None where one of them has too few."""
+    """Return folds for such windows; None where there are none, or one of them has too few."""
     past, future = options.past, options.future
-    least = min(summarise(part.train, past, future).windows for part in parts)
-    if options.rank == RFFPSROptions.rank:
+    if parts and options.rank == RFFPSROptions.rank:
+        least = min(summarise(part.train, past, future).windows for part in parts)
         options = replace(options, rank=max(settings.least_rank, min(options.rank, least // 2 - 1)))
-    try:
-        return Variant(options, [_checked(part, options) for part in parts])
-    except InputError:
-        return None
+    checked = _checked(parts, options)
+    return Variant(options, checked) if checked else None
 
 
 def _for_single_model(
@@ -206,29 +197,32 @@ def _looked_over(
     return data, (fill.describe(1 - seen),)
 
 
-def _cut_folds(
+def _parts(
     recordings: Sequence[Trajectory], count: int, options: RFFPSROptions, settings: RecipeSettings
-) -> list[TrainingData]:
-    """Return the folds; none if recordings are too few or too short to do without a part."""
+) -> Sequence[Fold]:
+    """Return what each model learns from; nothing if recordings are too few, or too short."""
     shortest = 2 * (options.past + options.future + 1)
     rounds, block = settings.rounds, settings.block_ticks
     try:
-        parts = folds(recordings, count, shortest, settings.whole_from, rounds, block)
-        return [_checked(part, options) for part in parts]
+        return folds(recordings, count, shortest, settings.whole_from, rounds, block)
     except InputError:
         return []
 
 
-def _checked(part: Fold, options: RFFPSROptions) -> TrainingData:
-    """Return a fold that can be learned from and be judged by.
+def _checked(parts: Sequence[Fold], options: RFFPSROptions) -> list[TrainingData]:
+    """Return the folds; none if one cannot be learned from, or not be judged by.
 
-    Raises
-    ------
-    InputError
-        If it cannot: a column is constant in one of its parts, or there are too few windows.
+    A column may be constant in one of its parts, or there are too few windows.
     """
     past, future = options.past, options.future
-    data = TrainingData(*part, summarise(part.train, past, future))
-    data.check(options)
-    check_summary(summarise(part.held_out, past, future), part.held_out[0], past, future, 1)
-    return data
+    found = []
+    try:
+        for part in parts:
+            data = TrainingData(*part, summarise(part.train, past, future))
+            data.check(options)
+            held_out = summarise(part.held_out, past, future)
+            check_summary(held_out, part.held_out[0], past, future, 1)
+            found.append(data)
+    except InputError:
+        return []
+    return found

@@ -133,9 +133,15 @@ def ahead_ns(steps: int, period: float) -> int:
     return round(steps * period * 1e9)
 
 
-def has_stamp(time_ns: int) -> bool:
-    """Tell whether a header can hold a time: its seconds are 32 bits wide."""
-    return -(2**31) <= time_ns // 1_000_000_000 < 2**31
+def row_ahead(values: Array, lead: int, made_ns: int, period: float) -> tuple[Array, int] | None:
+    """Return what a forecast (H, d_o) says of ``lead`` ticks ahead, H at the most, and of when.
+
+    None where a header cannot hold that time: its seconds are 32 bits wide.
+    """
+    lead = min(lead, len(values))
+    target_ns = made_ns + ahead_ns(lead, period)
+    known = -(2**31) <= target_ns // 1_000_000_000 < 2**31
+    return (values[lead - 1], target_ns) if known else None
 
 
 def _horizon(assumes: str) -> str:

@@ -57,7 +57,7 @@ def multisine(
     highest_frequency: float = 2.0,
     count: int = 20,
 ) -> Iterator[Array]:
-    """Yield a sum of ``count`` sines (Hz) with random phases, scaled to just fill the limits.
+    """Return a sum of ``count`` sines (Hz) with random phases, scaled to just fill the limits.
 
     Frequencies are multiples of the lowest one, so the signal repeats after 1 / it; channels share
     out the multiples in turn, so that their spectra do not overlap.
@@ -72,6 +72,19 @@ def multisine(
             f"frequencies {lowest_frequency} to {highest_frequency} Hz do not fit 0 < lowest <="
             f" highest <= {0.5 / period:g} Hz, half the tick rate"
         )
+    return _sum_of_sines(generator, low, high, period, lowest_frequency, highest_frequency, count)
+
+
+def _sum_of_sines(
+    generator: np.random.Generator,
+    low: Array,
+    high: Array,
+    period: float,
+    lowest_frequency: float,
+    highest_frequency: float,
+    count: int,
+) -> Iterator[Array]:
+    """Yield what `multisine` returns; phases are drawn with the first action."""
     ticks = _ticks(1 / lowest_frequency, period)
     highest = max(int(highest_frequency / lowest_frequency), len(low))
     picked = np.unique(np.linspace(1, highest, max(count, len(low))).astype(int))

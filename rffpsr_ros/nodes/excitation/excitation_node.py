@@ -6,7 +6,6 @@ docs/nodes.md for its topics, services and parameters.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -65,11 +64,7 @@ class ExcitationNode(GuardedNode, Node):
         if self._looks:
             self._observe()
         else:
-            # What is wrong with the options is said now, also what only the first action tells.
-            tried = self._make_play(())
-            before = copy.deepcopy(self._generator)
-            tried.policy(0.0, np.empty(0))
-            self._generator = before
+            self._make_play(())  # What is wrong with the options is said now.
             self.create_timer(self._configuration.period, self._on_timer)
         offer(self, {"start": self._start, "stop": self._stop_when_asked})
         self._active = False

@@ -22,12 +22,11 @@ from rffpsr_ros.recordings.forecast_messages import (
     FORECAST_TYPES,
     PREDICTED_TYPE,
     PREDICTION_TYPE,
-    ahead_ns,
     band_bounds,
     band_message,
-    has_stamp,
     predicted_message,
     prediction_message,
+    row_ahead,
     trajectory_message,
 )
 
@@ -119,10 +118,10 @@ class ForecastPublisher:
                 trajectory_message(make, values, names, origin_ns, period, assumes)
             )
         if "predicted" in self._listened:
-            lead = min(lead, len(values))
-            target_ns = origin_ns + ahead_ns(lead, period)
-            if has_stamp(target_ns):
-                self._send_observation("predicted", values[lead - 1], names, target_ns, assumes)
+            ahead = row_ahead(values, lead, origin_ns, period)
+            if ahead is not None:
+                row, target_ns = ahead
+                self._send_observation("predicted", row, names, target_ns, assumes)
 
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
         assert forecast.half_width is not None

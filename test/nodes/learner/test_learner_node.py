@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from benchmarks.live_robot import CHANNELS, PERIOD_NS, QUICK, START_NS
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.reader import read_bags
@@ -19,22 +20,7 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import simulate
 
-PERIOD_NS = 50_000_000
-START_NS = 1_700_000_000 * 10**9
-QUICK = {"iterations": 2, "features": 20, "past": 5, "future": 3, "arx_past": 5}
-ENDLESS = {"iterations": 1_000_000, "features": 20, "past": 5, "future": 3, "arx_past": 5}
-
-CHANNELS: dict[str, Any] = {
-    "rate": 20.0,
-    "observation": {
-        "inputs": ["joints"],
-        "joints": {"topic": "/joint_states", "fields": ["position.o"]},
-    },
-    "action": {
-        "inputs": ["command"],
-        "command": {"topic": "/command", "fields": ["effort.a"]},
-    },
-}
+ENDLESS = {**QUICK, "iterations": 1_000_000}
 
 
 def joint_state(stamp_ns: int, name: list[str], **values: Any) -> Any:
