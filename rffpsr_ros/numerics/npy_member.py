@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import math
 import warnings
@@ -15,6 +16,9 @@ KINDS = "biuf"
 """Of the numbers that arrays hold: truth values, integers and floats; no objects, no texts."""
 
 MOST_AXES = 8
+
+HEADER_STARTS = 10
+"""In bytes: after the magic text, the version and the length."""
 
 
 def npy_bytes(array: NDArray[Any]) -> bytes:
@@ -39,6 +43,8 @@ def array_of_npy(content: bytes) -> NDArray[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # told of headers that nobody writes any more
             shape, fortran_order, dtype = npy.read_array_header_1_0(stream)
+        # An old NumPy mends a header of Python 2's without a word; ours are read as they stand.
+        ast.literal_eval(content[HEADER_STARTS : stream.tell()].decode("ascii").strip())
     except Exception as fault:  # of a parser of Python's own, which raises many
         raise ValueError("no header of npy") from fault
     if dtype.kind not in KINDS or dtype.hasobject or dtype.fields or dtype.shape or fortran_order:
