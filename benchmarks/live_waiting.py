@@ -45,7 +45,7 @@ class Receiver:
         self.numbers: list[int] = []
         self._node: Any = LifecycleNode("receiver")
         DeclaredParameters(self._node, FILTER.parameters)
-        self._outputs = ForecastPublisher(self._node)
+        self._outputs = ForecastPublisher(self._node, lambda origin_ns: None)
         self._outputs.promise(0.1, {"deadline": 1.0, "publish_every": 1}.__getitem__)
         for seconds in (0.1, 0.4):
             self._node.create_timer(seconds, lambda: None)

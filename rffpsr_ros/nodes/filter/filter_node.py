@@ -20,13 +20,13 @@ from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Outcome, Step, channels_of
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
+from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
     NOTHING_SERVED,
-    StepTimes,
     forecast_finding,
     inputs_finding,
     model_finding,
@@ -68,9 +68,9 @@ class FilterNode(GuardedNode, LifecycleNode):
         self._active = False
         self._newest_ns = self._heard_ns = 0
         self._backlog = Backlog()
-        self._times = StepTimes()
+        self._times = ForecastTimes(node_time(self))
         self._receive_times = ReceiveTimes(node_time(self))
-        self._outputs = ForecastPublisher(self)
+        self._outputs = ForecastPublisher(self, self._times.published)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._rounds = 0
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -208,7 +208,7 @@ class FilterNode(GuardedNode, LifecycleNode):
             self._tell(outcome, follower)
         if outcomes:
             self._heard_ns = receive_ns
-            self._times.add(perf_counter() - began)
+            self._times.took(perf_counter() - began)
 
     def _on_silence(self) -> None:
         """Publish what is expected now, if nothing has arrived for long."""

@@ -37,10 +37,18 @@ LOOK_NS = 50_000_000
 
 
 class ForecastPublisher:
-    """Publishes what `Follower.feed` returns."""
+    """Publishes what `Follower.feed` returns.
 
-    def __init__(self, node: Any) -> None:
-        self._node = node
+    Parameters
+    ----------
+    node
+        Whose topics these are.
+    told
+        Called with the origin (ns) of every forecast as soon as it is published.
+    """
+
+    def __init__(self, node: Any, told: Callable[[int], None]) -> None:
+        self._node, self._told = node, told
         self._deadline: float | None = None
         types = {**FORECAST_TYPES, "error": PREDICTED_TYPE, "state": PREDICTION_TYPE}
         self._publishers = {
@@ -96,6 +104,7 @@ class ForecastPublisher:
                 self._awaited.append((step.tick.number + row, *expected))
             if "band" in listened and step.forecast.half_width is not None:
                 self._publish_band(step.forecast, follower.options.coverage)
+            self._told(step.forecast.origin_ns)
         if "state" in listened and usable_state(follower.state):
             self._publishers["state"].publish(_state_message(follower.state))
 

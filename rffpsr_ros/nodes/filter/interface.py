@@ -81,9 +81,11 @@ deadline runs from the first forecast on: until then the controller waits in its
 returns to it whenever one of the two is told. A forecast whose first label says `stale` was made in
 silence (`stale_after`) and looks ahead from its own time: use it for a brake, not to go on. A
 forecast is for the tick after the newest observation; one that is older than a few ticks
-(`header.stamp` of `~/trajectory`) is late, and says nothing of now. The launch files start a filter
-or learner that ended again after two seconds (`respawn:=false`: never); the belief is then found
-anew from the first ticks seen.
+(`header.stamp` of `~/trajectory`) is late, and says nothing of now. How old the newest observation
+in a forecast is when it is published, the diagnostics tell at the median and the 99th percentile of
+the newest 1000: so much less than its rows say does it look ahead of now. The launch files start a
+filter or learner that ended again after two seconds (`respawn:=false`: never); the belief is then
+found anew from the first ticks seen.
 
 **Cost.** A topic nobody listens to costs nothing; with no listener at all, no forecasts are made
 beyond those that measure the live error, one in `horizon` ticks. `publish_every` thins forecasts,
@@ -257,7 +259,8 @@ _TOPICS = (
         "published",
         "diagnostic_msgs/msg/DiagnosticArray",
         OUTPUT,
-        "Inputs (rates, ages, gaps), forecast (step times, live error beside that of training,"
+        "Inputs (rates, ages, gaps), forecast (step times, age of the newest observation in what is"
+        " published, live error beside that of training,"
         " causes of new beliefs) and model (file, checksum), every 0.8 s; the node's heartbeat,"
         " with or without a model.",
     ),

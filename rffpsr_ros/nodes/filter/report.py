@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -10,10 +9,10 @@ import numpy as np
 
 from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.nodes.filter.backlog import Backlog
+from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.model_source import ServedModel
 from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, worst
 
-STEPS_TIMED = 1000
 SILENT_SECONDS = 1.0
 BEGIN = (
     "every input arrives: forecasts begin once the filter is activated",
@@ -52,26 +51,6 @@ class Input(Protocol):
     def age(self, now_ns: int) -> float | None:
         """Seconds since the last message."""
         ...
-
-
-class StepTimes:
-    """How long the steps took lately (s)."""
-
-    def __init__(self) -> None:
-        self._recent: deque[float] = deque(maxlen=STEPS_TIMED)
-        self.count = 0
-
-    def add(self, seconds: float) -> None:
-        """Take note of a step."""
-        self.count += 1
-        self._recent.append(seconds)
-
-    def values(self) -> dict[str, Any]:
-        """Return median and 99th percentile in milliseconds."""
-        if not self._recent:
-            return {}
-        median, late = np.percentile(list(self._recent), [50, 99]) * 1e3
-        return {"step time p50 [ms]": float(median), "step time p99 [ms]": float(late)}
 
 
 def inputs_finding(inputs: Collection[Input], follower: Follower, now_ns: int) -> NodeFinding:
@@ -164,10 +143,10 @@ def outlier_finding(follower: Follower) -> NodeFinding:
 
 
 def forecast_finding(
-    follower: Follower, times: StepTimes, drift_warning: float, backlog: Backlog
+    follower: Follower, times: ForecastTimes, drift_warning: float, backlog: Backlog
 ) -> NodeFinding:
-    """Return step times, the live error beside that of training, and what upset the belief."""
-    values: dict[str, Any] = {"ticks": times.count, **times.values()}
+    """Return times and ages, the live error beside that of training, and what upset the belief."""
+    values: dict[str, Any] = {"ticks": times.steps, **times.values()}
     values["forecasts left out"] = backlog.left_out
     if backlog.newly_left_out:
         values["forecasts left out lately"] = backlog.newly_left_out

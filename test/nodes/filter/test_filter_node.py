@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,40 @@ def test_forecasts_arrive_and_can_be_listened_to_in_every_form(
         seen = np.sin(0.3 * round((_ns(one.header.stamp) - START_NS - 1000) / PERIOD_NS))
         assert one.position[0] == seen - expected[_ns(one.header.stamp)]
     assert len(belief[-1].data) == len(load_model(synthetic_model).initial_state()[0])
+    assert node.end() == 0
+
+
+def test_the_age_of_what_forecasts_rest_on_is_told(ros: Any, synthetic_model: Path) -> None:
+    from diagnostic_msgs.msg import DiagnosticArray
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    node = ros.start("filter_node", model_path=synthetic_model)
+    peer = ros.peer
+    prediction = peer.collect("/rffpsr_filter/prediction", Float64MultiArray)
+    peer.publisher("/joint_states", JointState)
+    peer.publisher("/command", JointState)
+    peer.matched("/joint_states", "/command")
+    node.wait_for("serving")
+    peer.heard("/rffpsr_filter/prediction")
+    began_ns = time.time_ns()
+    for tick in range(10):
+        stamp = START_NS + tick * PERIOD_NS
+        peer.publish("/command", joint_state(stamp, ["a"], effort=[0.1]))
+        peer.publish("/joint_states", joint_state(stamp + 1000, ["o"], position=[0.2]))
+        peer.spin()
+    peer.until(lambda: prediction, "a forecast")
+
+    def ages_ns() -> list[float]:
+        values = [value for array in told for one in array.status for value in one.values]
+        return [float(value.value) * 1e6 for value in values if value.key.startswith("age of the")]
+
+    told = peer.collect("/diagnostics", DiagnosticArray)
+    peer.until(lambda: len(ages_ns()) >= 2, "how old what forecasts rest on is")
+    newest_ns, shown = START_NS + 10 * PERIOD_NS, 1e-5  # digits of diagnostics
+    for age_ns in ages_ns():
+        assert (1 - shown) * (began_ns - newest_ns) < age_ns
+        assert age_ns < (1 + shown) * (time.time_ns() - START_NS)
     assert node.end() == 0
 
 

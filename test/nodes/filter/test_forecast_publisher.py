@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,10 +51,10 @@ class Node:
         return SimpleNamespace(value={"executor": self._executor}[name])
 
 
-def publisher(node: Node) -> Any:
+def publisher(node: Node, told: Callable[[int], None] = lambda origin_ns: None) -> Any:
     from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 
-    outputs = ForecastPublisher(node)
+    outputs = ForecastPublisher(node, told)
     outputs.promise(0.1, {"deadline": 1.0, "publish_every": 1}.__getitem__)
     return outputs
 
@@ -85,10 +86,10 @@ def test_who_listens_is_looked_for_and_asking_changes_nothing(
 
 
 def test_the_direct_way_gives_the_messages_of_rclpys_own(ros_environment: None) -> None:
-    said = {}
+    said, origins = {}, list[int]()
     for executor in ("direct", "single_threaded"):
         node = Node(executor)
-        outputs = publisher(node)
+        outputs = publisher(node, origins.append)
         for output in node.outputs.values():
             output.listeners = 1
         outputs.look()
@@ -104,6 +105,7 @@ def test_the_direct_way_gives_the_messages_of_rclpys_own(ros_environment: None) 
             outputs.publish(Step(tick, True, forecast), follower, 2)
         said[executor] = {name: output.published for name, output in node.outputs.items()}
     assert said["direct"] == said["single_threaded"]
+    assert origins == 2 * [10**18 + number * 50_000_000 for number in range(len(NUMBERS))]
     counts = {name: len(published) for name, published in said["direct"].items()}
     assert counts.pop("error") == len(NUMBERS) - 2  # a forecast at lead 2 is judged 2 ticks later
     assert set(counts.values()) == {len(NUMBERS)}
