@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Prot
 
 import numpy as np
 
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.bands import Bands
 from rffpsr_ros.models.codec import encode
 from rffpsr_ros.models.input_gate import InputRange, TrainedRange
@@ -195,6 +196,40 @@ class PredictiveModel(ABC, Generic[StateT]):
         Row h - 1 depends on the first h actions only. With actions (B, H, d_a) the result is
         (B, H, d_o); the state is then one state, shared by all plans, or a batch of B.
         """
+
+    def jacobian(self, state: StateT, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a) of the forecast by the actions (H, d_a).
+
+        They are exact, in the units of both. Row h - 1 is zero for actions after step h. Where what
+        is forecast is held, at a bound or at a limit of what features represent, it does not depend
+        on what is held. With actions (B, H, d_a) the result is (B, H, d_o, H, d_a).
+
+        Raises
+        ------
+        InputError
+            If forecasts of this model are no smooth function of the actions.
+        """
+        raise InputError(
+            f"forecasts of '{self.kind}' models have no derivatives by the actions: they go from"
+            " value to value in steps; compare the forecasts of several plans instead"
+        )
+
+    def predict_with_gradient(
+        self, state: StateT, actions: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o).
+
+        That is the product of the weights with `jacobian`, sooner where there is a way. With
+        actions (B, H, d_a) there is a gradient for each plan; weights may be those of all.
+
+        Raises
+        ------
+        InputError
+            As `jacobian` does.
+        """
+        jacobian = self.jacobian(state, actions)
+        gradient = np.einsum("...ho,...hoka->...ka", weights, jacobian)
+        return self.predict(state, actions), gradient
 
     def inference_model(self, compiled: bool = True) -> PredictiveModel[StateT]:
         """Return the model as it runs live: sooner, its forecasts equal to 1e-5.

@@ -106,6 +106,19 @@ class FeatureMap(NamedTuple):
         at_phase = at_raw[..., count:] * raw[..., :count] - at_raw[..., :count] * raw[..., count:]
         return np.asarray(at_phase @ self.frequencies)
 
+    def with_jacobian(self, points: Array) -> tuple[Array, Array]:
+        """Return features (N, r) of points (N, d), and their derivatives (N, r, d)."""
+        count = len(self.frequencies)
+        features, raw = self.with_pullback(points)
+        at_phase = raw[:, None, :count] * self.projection.T[:, count:]
+        at_phase -= raw[:, None, count:] * self.projection.T[:, :count]
+        by_row = at_phase.reshape(-1, count) @ self.frequencies
+        return features, by_row.reshape(*features.shape, -1)
+
+    def weighted(self, weights: Array) -> FeatureMap:
+        """Return the map whose features are these times weights (r, s)."""
+        return FeatureMap(self.frequencies, self.projection @ weights)
+
     def astype(self, dtype: type[np.floating]) -> FeatureMap:
         """Return the same map computing in another precision."""
         return FeatureMap(*(c_ordered(part.astype(dtype)) for part in self))

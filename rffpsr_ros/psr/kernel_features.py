@@ -40,6 +40,18 @@ class KernelMap(NamedTuple):
         pulled = (gradient @ self.coordinates.T) * raw[..., :count] / self.width**2
         return np.asarray(pulled @ self.points - pulled.sum(-1, keepdims=True) * raw[..., count:])
 
+    def with_jacobian(self, points: Array) -> tuple[Array, Array]:
+        """Return features (N, r) of points (N, d), and their derivatives (N, r, d)."""
+        kernel = gaussian_kernel(points, self.points, self.width)
+        pulled = kernel[:, None] * self.coordinates.T / self.width**2
+        along = pulled.sum(-1, keepdims=True) * points[:, None]
+        by_row = pulled.reshape(-1, len(self.points)) @ self.points
+        return kernel @ self.coordinates, by_row.reshape(along.shape) - along
+
+    def weighted(self, weights: Array) -> KernelMap:
+        """Return the map whose coordinates are these times weights (r, s)."""
+        return self._replace(coordinates=self.coordinates @ weights)
+
     def astype(self, dtype: type[np.floating]) -> KernelMap:
         """Return the same map computing in another precision."""
         return KernelMap(*(part.astype(dtype) for part in self))

@@ -17,6 +17,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.derivatives import by_plan, in_units, unit_plans
 from rffpsr_ros.models.tick_window import append_rows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
@@ -91,14 +92,37 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
 
     def predict(self, state: LinearARXState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
-        planned = self.parts.action_scaling.apply(actions)
-        blocks, horizon = [], actions.shape[-2]
+        forecast = self._roll_out(state, self.parts.action_scaling.apply(actions))
+        return self.parts.observation_scaling.invert(forecast)
+
+    def jacobian(self, state: LinearARXState, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
+
+        What was seen matters by how long it is only, which chooses the regressions.
+        """
+        shape = actions.shape[-2:]
+        ticks, which = np.unique(np.minimum(state.ticks, self.past), return_inverse=True)
+        plans = np.concatenate([np.zeros((1, *shape)), unit_plans(*shape)])
+        nothing = np.zeros(state.history.shape[-2:])
+        found = []
+        for seen in ticks:
+            still, *moved = self._roll_out(LinearARXState(nothing, np.asarray(seen)), plans)
+            found.append(by_plan(np.array(moved) - still, *shape))
+        jacobian = in_units(
+            np.array(found), self.parts.observation_scaling, self.parts.action_scaling
+        )[which.reshape(state.ticks.shape)]
+        batch = np.broadcast_shapes(state.ticks.shape, actions.shape[:-2])
+        return np.broadcast_to(jacobian, (*batch, *jacobian.shape[-4:])).copy()
+
+    def _roll_out(self, state: LinearARXState, planned: Array) -> Array:
+        """Return the forecast of any number of steps, all in standard units."""
+        blocks, horizon = [], planned.shape[-2]
         for start in range(0, horizon, self.future):
             plan = planned[..., start : start + self.future, :]
             blocks.append(self._forecast(state, plan))
             if start + self.future < horizon:
                 state = _after(state, blocks[-1], plan)
-        return self.parts.observation_scaling.invert(np.concatenate(blocks, axis=-2))
+        return np.concatenate(blocks, axis=-2)
 
     def _forecast(self, state: LinearARXState, plan: Array) -> Array:
         """Return the forecast of at most ``future`` steps, all in standard units."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.derivatives import no_derivatives
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import observation_mean, training_signature
 from rffpsr_ros.numerics.arrays import Array
@@ -51,6 +52,10 @@ class LastObservationModel(PredictiveModel[LastObservationState]):
         last = state.observation[..., None, :]
         batch = np.broadcast_shapes(last.shape[:-2], actions.shape[:-2])
         return np.broadcast_to(last, (*batch, actions.shape[-2], last.shape[-1])).copy()
+
+    def jacobian(self, state: LastObservationState, actions: Array) -> Array:
+        """Return zeros (H, d_o, H, d_a), or (B, H, d_o, H, d_a): what was seen stays."""
+        return no_derivatives(self.predict(state, actions), actions)
 
 
 class LastObservation(InMemoryLearner[LastObservationModel]):

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.derivatives import no_derivatives
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.training_set import observation_mean, training_signature
 from rffpsr_ros.numerics.arrays import Array
@@ -45,6 +46,10 @@ class MeanModel(PredictiveModel[MeanState]):
     def predict(self, state: MeanState, actions: Array) -> Array:
         """Return the mean H times, (H, d_o) or (B, H, d_o)."""
         return np.broadcast_to(self.parts.mean, (*actions.shape[:-1], len(self.parts.mean))).copy()
+
+    def jacobian(self, state: MeanState, actions: Array) -> Array:
+        """Return zeros (H, d_o, H, d_a), or (B, H, d_o, H, d_a): the mean is the mean."""
+        return no_derivatives(self.predict(state, actions), actions)
 
 
 class Mean(InMemoryLearner[MeanModel]):

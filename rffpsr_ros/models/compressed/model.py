@@ -105,6 +105,20 @@ class CompressedModel(PredictiveModel[Any]):
         """Return the forecast (H, d_o), or (B, H, d_o), in the observations' units."""
         return self.parts.projection.expand(self.parts.inner.predict(state, actions))
 
+    def jacobian(self, state: Any, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast."""
+        inner = self.parts.inner.jacobian(state, actions)
+        directions = self.parts.projection.directions
+        return np.asarray(np.einsum("oc,...hcka->...hoka", directions, inner, optimize=True))
+
+    def predict_with_gradient(
+        self, state: Any, actions: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
+        inner, projection = self.parts.inner, self.parts.projection
+        found = inner.predict_with_gradient(state, actions, weights @ projection.directions)
+        return projection.expand(found[0]), found[1]
+
     def inference_model(self, compiled: bool = True) -> CompressedModel:
         """Return the projection before the inner model as it runs live."""
         parts = self.parts._replace(inner=self.parts.inner.inference_model(compiled))

@@ -129,6 +129,51 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
         blended: Array = (weights * forecasts).sum(axis=0)
         return blended if bounds is None else bounds(blended)
 
+    def jacobian(self, state: EnsembleState, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
+
+        Where a forecast is beyond the limits, they are those of the member that replaces it.
+        """
+        total: Array = np.zeros(())
+        for place, share in self._shares(state, actions):
+            own = self.parts.members[place].jacobian(state.members[place], actions)
+            part = share[..., None, None]
+            total = total + np.where(part > 0, part * own, 0.0)
+        return total
+
+    def predict_with_gradient(
+        self, state: EnsembleState, actions: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
+        total = np.zeros(actions.shape)
+        for place, share in self._shares(state, actions):
+            member, of_member = self.parts.members[place], state.members[place]
+            total = total + member.predict_with_gradient(of_member, actions, weights * share)[1]
+        return self.predict(state, actions), total
+
+    def _shares(self, state: EnsembleState, actions: Array) -> list[tuple[int, Array]]:
+        """Return the places of members, and their parts (..., H, d_o) in the forecast as it is."""
+        members, _, limits, bounds = self.parts
+        places, weights = self._weights_of(actions.shape[-2])
+        forecasts = np.array(
+            [members[place].predict(state.members[place], actions) for place in places]
+        )
+        if forecasts.ndim > 3:
+            weights = weights[:, None]
+        shares = np.broadcast_to(weights, forecasts.shape).copy()
+        if limits is not None:
+            instead = places.index(limits.fallback)
+            believed = (forecasts >= limits.low) & (forecasts <= limits.high)
+            believed[instead] = True
+            replaced = (shares * ~believed).sum(axis=0)
+            shares *= believed
+            shares[instead] += replaced
+            forecasts = np.where(believed, forecasts, forecasts[instead])
+        if bounds is not None:
+            blended = (weights * forecasts).sum(axis=0)
+            shares *= bounds.strictly_inside(blended)
+        return [pair for pair in zip(places, shares, strict=True) if pair[1].any()]
+
     def _weights_of(self, horizon: int) -> MemberWeights:
         """Return who is needed for so many steps; the last weights hold beyond those known."""
         known = len(self._known)

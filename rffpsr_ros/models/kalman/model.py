@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, NamedTuple
 
+import numpy as np
+
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.derivatives import by_plan, in_units, unit_plans
 from rffpsr_ros.models.kalman.linear_system import (
     LinearState,
     LinearSystem,
@@ -85,3 +88,15 @@ class KalmanModel(PredictiveModel[LinearState]):
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         forecast = lifted_forecast(self._lift, state.mean, self.parts.action_scaling.apply(actions))
         return self.parts.observation_scaling.invert(forecast)
+
+    def jacobian(self, state: LinearState, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
+
+        They are the system's responses to impulses, whatever the state.
+        """
+        plans = unit_plans(*actions.shape[-2:])
+        nothing = np.zeros(len(self.parts.system.start))
+        responses = by_plan(lifted_forecast(self._lift, nothing, plans), *actions.shape[-2:])
+        found = in_units(responses, self.parts.observation_scaling, self.parts.action_scaling)
+        batch = np.broadcast_shapes(state.mean.shape[:-1], actions.shape[:-2])
+        return np.broadcast_to(found, (*batch, *found.shape)).copy()

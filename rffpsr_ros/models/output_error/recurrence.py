@@ -78,12 +78,20 @@ def window_jacobian(
 
     ``columns`` is m d_o, of which the last d_o belong to the newest tick.
     """
+    return step_jacobian(recurrence, weights, point, columns)[:, :, :columns]
+
+
+def step_jacobian(recurrence: Recurrence, weights: Array, point: StepInputs, columns: int) -> Array:
+    """Return the derivative (N, d_o, d_w) of predictions by the window w, before any bound.
+
+    The first ``columns`` of w are observations, of which the last d_o belong to the newest tick.
+    """
     count, observed = len(point.inputs), weights.shape[1]
     linear, nonlinear = np.split(weights[1:], [len(recurrence.low)])
-    jacobian = np.tile(linear[:columns].T, (count, 1, 1))
+    jacobian = np.tile(linear.T, (count, 1, 1))
     for i in range(observed):
         at_features = np.tile(nonlinear[:, i], (count, 1))
         at_window = recurrence.features.pullback(point.raw, at_features)
-        jacobian[:, i] += np.where(point.limited, 0.0, at_window)[:, :columns]
-    jacobian[:, :, columns - observed :] += np.eye(observed)
+        jacobian[:, i] += np.where(point.limited, 0.0, at_window)
+    jacobian[:, :, columns - observed : columns] += np.eye(observed)
     return jacobian

@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
+from rffpsr_ros.models.derivatives import by_plan, in_units, unit_plans
 from rffpsr_ros.models.tick_window import TickWindow, TickWindowModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
@@ -42,6 +43,18 @@ class WindowMap(NamedTuple):
             if not self.one_shot:
                 here = here + plan[:, h] @ self.future[:, h].T
             yield here / self.bandwidths[h]
+
+    def plan_slopes(self, steps: int) -> Array:
+        """Return the derivatives (steps, D, steps d_a) of each horizon's phases by a plan."""
+        acted = self.future.shape[2]
+        slopes = np.zeros((steps, len(self.future), steps, acted))
+        for h in range(steps):
+            seen = steps if self.one_shot else h + 1
+            slopes[h, :, :seen] = self.future[:, :seen]
+            if self.one_shot:  # a plan that ends before the last horizon is held to its end
+                slopes[h, :, -1] += self.future[:, steps:].sum(axis=1)
+        by_horizon = slopes.reshape(steps, len(self.future), -1)
+        return np.asarray(by_horizon / self.bandwidths[:steps, None, None])
 
 
 def features_of(phase: Array) -> Array:
@@ -111,3 +124,67 @@ class RFFARXModel(TickWindowModel):
             for phase, weights in zip(phases, self.parts.weights[:steps], strict=False)
         ]
         return np.stack(forecasts, axis=1).reshape(*batch, steps, -1)
+
+    def jacobian(self, state: TickWindow, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
+
+        With ``one_shot`` features a forecast depends on later actions too.
+        """
+        horizon, acted = actions.shape[-2:]
+        batch = np.broadcast_shapes(state.seen.shape, actions.shape[:-2])
+        plans = np.broadcast_to(actions, (*batch, horizon, acted)).reshape(-1, horizon, acted)
+        planned = self.parts.action_scaling.apply(plans)
+        count, directions = len(plans), horizon * acted
+        state = TickWindow(
+            *(np.broadcast_to(part, (*batch, *part.shape[state.seen.ndim :])) for part in state)
+        )
+        state = TickWindow(*(part.reshape(count, *part.shape[len(batch) :]) for part in state))
+        # What the window before each block depends on, one direction of the plan after the other.
+        window = TickWindow(
+            np.zeros((count, directions, *state.observations.shape[1:])),
+            np.zeros((count, directions, *state.actions.shape[1:])),
+            np.repeat(state.seen[:, None], directions, axis=1),
+        )
+        moves = np.broadcast_to(unit_plans(horizon, acted), (count, directions, horizon, acted))
+        blocks = []
+        for first in range(0, horizon, self.future):
+            block = slice(first, first + self.future)
+            forecast, change = self._moved(state, planned[:, block], window, moves[:, :, block])
+            blocks.append(change)
+            state = state.after(forecast, planned[:, block])
+            window = window.after(change, moves[:, :, block])
+        jacobian = by_plan(np.concatenate(blocks, axis=-2), horizon, acted)
+        jacobian = jacobian.reshape(*batch, *jacobian.shape[1:])
+        return in_units(jacobian, self.parts.observation_scaling, self.parts.action_scaling)
+
+    def _moved(
+        self, state: TickWindow, plan: Array, window: TickWindow, moves: Array
+    ) -> tuple[Array, Array]:
+        """Return a block's forecast (N, h, d_o), and its derivatives (N, K, h, d_o).
+
+        These are along K directions, given those of the window and of the plan (N, K, h, d_a).
+        """
+        parts, (count, steps, _) = self.parts, plan.shape
+        columns = parts.weights.shape[2]
+        forecast = self._forecast(state, plan)
+        flat = [part.reshape(count, -1) for part in state[:2]]
+        history = np.concatenate(flat, axis=-1)
+        held = np.repeat(plan[:, -1:], max(self.future - steps, 0), axis=1)
+        seen = np.concatenate([plan, held], axis=1) if parts.features.one_shot else plan
+        directions = moves.shape[1]
+        by_window = (
+            np.concatenate([part.reshape(count, directions, -1) for part in window[:2]], axis=-1)
+            @ parts.features.history.T
+        )
+        by_moves = moves.reshape(count, directions, -1)
+        slopes = parts.features.plan_slopes(steps)
+        change = np.empty((count, directions, steps, columns))
+        phases = zip(parts.features.phases(history, seen), parts.weights, slopes, strict=False)
+        for h, (phase, weights, slope) in enumerate(phases):
+            if h == steps:
+                break
+            waves, size = features_of(phase), phase.shape[1]
+            turned = np.concatenate([-waves[:, size:], waves[:, :size]], axis=1)
+            along = by_window / parts.features.bandwidths[h] + by_moves @ slope.T
+            change[:, :, h] = (np.tile(along, 2) * turned[:, None]) @ weights
+        return forecast, change

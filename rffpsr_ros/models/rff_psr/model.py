@@ -8,6 +8,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY, Events
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.numerics.arrays import Array
@@ -50,6 +51,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         parts = self.parts
         self._expected = parts.expected if parts.stand_in == "features" else None
         self._step = PreparedStep(parts.parameters, parts.structure, self._expected)
+        self._derivatives = ForecastDerivatives(parts)
         self._past = max(self._step.past, parts.history.past)
         acted, observed = self._step.layout.acted, self._step.layout.observed
         self._at_action, self._at_observation = np.s_[..., :acted], np.s_[..., acted:]
@@ -141,6 +143,32 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         else:
             forecast = self._predict_windows(self.parts.head, state, plans[None])[0]
         return self.parts.observation_scaling.invert(forecast)
+
+    def jacobian(self, state: RFFPSRState, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
+
+        With a window head a forecast depends on all actions of its window, later ones too.
+        """
+        plans = actions.reshape(-1, *actions.shape[-2:])
+        if self.parts.head is not None:
+            found = self._derivatives.of_windows(self._step, state.belief, state.past, plans)
+        else:
+            forecasts = self.predict(state, plans)
+            found = self._derivatives.jacobian(state.belief, state.past, plans, forecasts)
+        return found if actions.ndim == 3 else found[0]
+
+    def predict_with_gradient(
+        self, state: RFFPSRState, actions: Array, weights: Array
+    ) -> tuple[Array, Array]:
+        """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
+        if self.parts.head is not None:
+            return super().predict_with_gradient(state, actions, weights)
+        forecast = self.predict(state, actions)
+        plans = actions.reshape(-1, *actions.shape[-2:])
+        forecasts = forecast.reshape(-1, *forecast.shape[-2:])
+        weights = np.broadcast_to(weights, forecasts.shape)
+        gradient = self._derivatives.gradient(state.belief, state.past, plans, forecasts, weights)
+        return forecast, gradient.reshape(actions.shape)
 
     def events(self, state: RFFPSRState) -> Events:
         """Return what happened to a state since its episode's start, counted by kind."""

@@ -1,0 +1,224 @@
+"""Derivatives of forecasts by actions are those that finite differences approach."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.data.saturation import Bounds
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.compressed.learner import Compressed
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.io_hmm.learner import IOHMM
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.output_error.learner import OutputError
+from rffpsr_ros.models.registry import kinds
+from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+HORIZON, STEP = 7, 1e-5
+SMALL: dict[str, Any] = {"past": 3, "future": 3, "features": 20, "rank": 6, "iterations": 5}
+
+
+def recordings(count: int = 3, ticks: int = 150) -> list[Trajectory]:
+    """Return runs of a nonlinear system: two observations, two actions."""
+    generator = np.random.default_rng(3)
+    runs = []
+    for _ in range(count):
+        actions = generator.uniform(-1, 1, (ticks, 2))
+        state, seen = np.zeros(2), []
+        for action in actions:
+            pull = np.array([np.sin(state[1]), np.cos(state[0]) * state[1]])
+            state = 0.7 * state + 0.2 * pull + 0.4 * np.tanh(action)
+            seen.append(state + 0.01 * generator.normal(size=2))
+        runs.append(Trajectory(np.array(seen), actions, 0.1))
+    return runs
+
+
+def limited() -> EnsembleModel:
+    """Return an ensemble whose forecasts are replaced at times, and held at times."""
+    runs = recordings()
+    linear, nonlinear = LinearARX(past=3, future=4).fit(runs), SingleRFFPSR(**SMALL).fit(runs)
+    seen = np.concatenate([run.observations for run in runs])
+    low, high = np.quantile(seen, [0.25, 0.75], axis=0)
+    parts = EnsembleParts(
+        (nonlinear, linear),
+        np.tile([0.7, 0.3], (4, 2, 1)),
+        OutputLimits(low, high, 1),
+        Bounds(np.quantile(seen, 0.15, axis=0), np.quantile(seen, 0.85, axis=0)),
+    )
+    return EnsembleModel(linear.signature, TrainingRecord(), parts)
+
+
+MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
+    "last_observation": lambda: LastObservation().fit(recordings()),
+    "mean": lambda: Mean().fit(recordings()),
+    "linear_arx": lambda: LinearARX(past=4, future=3).fit(recordings()),
+    "rff_arx": lambda: RFFARX(past=3, future=3, features=30).fit(recordings()),
+    "rff_arx in one shot": lambda: RFFARX(past=3, future=4, features=30, one_shot=True).fit(
+        recordings()
+    ),
+    "kalman": lambda: Kalman(past=3, future=4).fit(recordings()),
+    "n4sid": lambda: N4SID(past=3, future=4, order=2).fit(recordings()),
+    "output_error": lambda: OutputError(past=2, features=15).fit(recordings()),
+    "rff_psr": lambda: SingleRFFPSR(**SMALL, arx_past=3, narx_features=10).fit(recordings()),
+    "rff_psr without terms": lambda: SingleRFFPSR(**SMALL, arx_past=0, narx_past=0).fit(
+        recordings()
+    ),
+    "rff_psr with a window head": lambda: SingleRFFPSR(**SMALL, forecast="window").fit(
+        recordings()
+    ),
+    "hse_psr": lambda: HSEPSR(past=3, future=3, rank=8).fit(recordings(3, 120)),
+    "ensemble": lambda: RFFPSR(**SMALL, folds=2).fit(recordings(4)),
+    "ensemble with limits": limited,
+    "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1).fit(recordings()),
+}
+ONE_SHOT = {"rff_arx in one shot", "rff_psr with a window head"}
+_LEARNED: dict[str, PredictiveModel[Any]] = {}
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def name(request: pytest.FixtureRequest) -> str:
+    """Return the name of each model in turn."""
+    return str(request.param)
+
+
+def learned(name: str) -> PredictiveModel[Any]:
+    if name not in _LEARNED:
+        _LEARNED[name] = MODELS[name]()
+    return _LEARNED[name]
+
+
+def states(model: PredictiveModel[Any]) -> list[Any]:
+    """Return the initial state, one after a few ticks, and one in a gap after many."""
+    run = recordings()[1]
+    state = model.initial_state()
+    found = [state]
+    for tick in range(40):
+        seen = run.observations[tick].copy()
+        if tick in (11, 12) or tick > 37:
+            seen[:] = np.nan
+        elif tick % 9 == 4:
+            seen[0] = np.nan
+        state = model.update(state, run.actions[tick], seen)
+        if tick in (1, 12, 30, 39):
+            found.append(state)
+    return found
+
+
+def plans(count: int) -> Array:
+    return np.random.default_rng(8).uniform(-0.95, 0.95, (count, HORIZON, 2))
+
+
+def differences(model: PredictiveModel[Any], state: Any, plan: Array) -> Array:
+    """Return the derivatives (H, d_o, H, d_a) by central differences of fourth order."""
+    found = np.empty((HORIZON, 2, *plan.shape))
+    for place in np.ndindex(plan.shape):
+        moved = np.repeat(plan[None], 4, axis=0)
+        moved[(slice(None), *place)] += STEP * np.array([-2, -1, 1, 2])
+        two_less, less, more, two_more = model.predict(state, moved)
+        found[(..., *place)] = (two_less - 8 * less + 8 * more - two_more) / (12 * STEP)
+    return found
+
+
+def test_every_kind_has_a_case() -> None:
+    named = {name.partition(" ")[0] for name in MODELS}
+    assert named | {"io_hmm"} == set(kinds())
+
+
+def test_derivatives_are_those_of_finite_differences(name: str) -> None:
+    model = learned(name)
+    for state, plan in zip(states(model), plans(5), strict=True):
+        expected = differences(model, state, plan)
+        scale = max(np.abs(expected).max(), 1e-3)
+        np.testing.assert_allclose(model.jacobian(state, plan), expected, 1e-6, 1e-7 * scale)
+
+
+def test_no_forecast_depends_on_a_later_action(name: str) -> None:
+    model = learned(name)
+    jacobian = model.jacobian(states(model)[2], plans(1)[0])
+    later = np.triu_indices(HORIZON, 1)
+    assert jacobian[later[0], :, later[1]].any() == (name in ONE_SHOT)
+
+
+def test_batches_are_plan_by_plan_and_state_by_state(name: str) -> None:
+    model = learned(name)
+    found, several = states(model), plans(5)
+    shared = model.jacobian(found[3], several)
+    each = model.jacobian(stack_states(found), several)
+    for i, plan in enumerate(several):
+        one = model.jacobian(found[3], plan)
+        np.testing.assert_allclose(shared[i], one, 1e-9, 1e-10)
+        np.testing.assert_allclose(each[i], model.jacobian(found[i], plan), 1e-9, 1e-10)
+
+
+def test_gradients_are_products_with_the_derivatives(name: str) -> None:
+    model = learned(name)
+    found, several = states(model), plans(5)
+    weights = np.random.default_rng(2).normal(size=(5, HORIZON, 2))
+    forecast, gradient = model.predict_with_gradient(found[2], several[0], weights[0])
+    np.testing.assert_array_equal(forecast, model.predict(found[2], several[0]))
+    jacobian = model.jacobian(found[2], several[0])
+    expected = np.einsum("ho,hoka->ka", weights[0], jacobian)
+    np.testing.assert_allclose(gradient, expected, 1e-9, 1e-12)
+    batch = stack_states(found)
+    for given in (weights, weights[0]):
+        forecasts, gradients = model.predict_with_gradient(batch, several, given)
+        np.testing.assert_array_equal(forecasts, model.predict(batch, several))
+        jacobians = model.jacobian(batch, several)
+        expected = np.einsum("bho,bhoka->bka", np.broadcast_to(given, (5, HORIZON, 2)), jacobians)
+        np.testing.assert_allclose(gradients, expected, 1e-9, 1e-12)
+
+
+def test_the_live_form_has_the_same_derivatives(name: str) -> None:
+    model = learned(name)
+    live = model.inference_model()
+    state, plan = states(model)[2], plans(1)[0]
+    expected = model.jacobian(state, plan)
+    scale = max(float(np.abs(expected).max()), 1e-3)
+    np.testing.assert_allclose(live.jacobian(state, plan), expected, 0, 1e-4 * scale)
+
+
+def test_what_is_held_does_not_move() -> None:
+    model = learned("ensemble with limits")
+    assert isinstance(model, EnsembleModel)
+    assert model.parts.bounds is not None
+    plan = np.full((HORIZON, 2), 0.9)
+    state = states(model)[2]
+    held = ~model.parts.bounds.strictly_inside(model.predict(state, plan))
+    assert held.any()
+    assert not held.all()
+    jacobian = model.jacobian(state, plan)
+    assert not jacobian[held].any()
+    assert jacobian[~held].any(axis=(1, 2)).all()
+
+
+def test_features_at_their_limits_do_not_move() -> None:
+    """Only what is linear still depends on an action far outside of the training's range."""
+    model = learned("rff_psr without terms")
+    plan = plans(1)[0]
+    plan[2, 1] = 50.0
+    jacobian = model.jacobian(states(model)[2], plan)
+    assert not jacobian[:, :, 2, 1].any()
+    assert jacobian[2:, :, 2, 0].any()
+    expected = differences(model, states(model)[2], plan)
+    np.testing.assert_allclose(jacobian, expected, 1e-6, 1e-8)
+
+
+def test_what_goes_in_steps_has_no_derivatives() -> None:
+    generator = np.random.default_rng(1)
+    observations, actions = (generator.integers(2, size=(60, n)).astype(float) for n in (2, 1))
+    run = Trajectory(observations, actions, 0.1)
+    model = IOHMM(past=2).fit([run])
+    with pytest.raises(InputError, match="'io_hmm' models have no derivatives"):
+        model.jacobian(model.initial_state(), np.zeros((3, 1)))
