@@ -53,6 +53,12 @@ def shared_required() -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learn in this process where a test does not say otherwise: the suite keeps all cores busy."""
+    monkeypatch.setattr("rffpsr_ros.parallel.processes.usable_cores", lambda: 1)
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty folder, and return it."""

@@ -1,4 +1,4 @@
-"""Computing by the workers of a Dask cluster, in the fixed order of the data.
+"""Computing by the workers of a Dask cluster: sums in the fixed order of the data, and tasks.
 
 Nothing here imports Dask: who calls has its client.
 """
@@ -9,21 +9,27 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, Generic
+from uuid import uuid4
 
 from rffpsr_ros.parallel.blas_threads import keep_one_blas_thread
 from rffpsr_ros.parallel.freed_memory import keep_freed_memory
+from rffpsr_ros.parallel.parcels import packed
 from rffpsr_ros.parallel.workers import (
     THIS_PROCESS,
     Broadcast,
     ItemT,
+    Pending,
     ResultT,
+    Task,
     ValueT,
     Workers,
 )
+from rffpsr_ros.progress import Progress
 
 AHEAD = 3
 """Items submitted per thread of the cluster: enough that none waits for the next one."""
@@ -41,6 +47,8 @@ class Cluster:
     client
         A ``distributed.Client``.
     """
+
+    together = True
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -69,6 +77,10 @@ class Cluster:
     def broadcast(self, value: ValueT) -> Broadcast[ValueT]:
         """Send a value to every worker once, for any number of maps."""
         return _ClusterBroadcast[ValueT](self._client, self._pack, self._send(value))
+
+    def submit(self, task: Task[ResultT], progress: Progress, urgency: int = 0) -> Pending[ResultT]:
+        """Have a worker compute a task."""
+        return _ClusterTask[ResultT](self._client, packed(task), progress, urgency)
 
     def _send(self, value: Any) -> Any:
         """Return the future of a value, which as a task's result is made again where it is lost.
@@ -126,6 +138,52 @@ class _ClusterBroadcast(Generic[ValueT]):
         ]
         for future in futures:
             yield from future.result()
+
+
+POLLING_SECONDS = 0.2
+"""So often whoever waits for a task looks for what it tells."""
+
+
+class _ClusterTask(Generic[ResultT]):
+    """A task that a worker computes; what it tells comes by an event of Dask's."""
+
+    def __init__(self, client: Any, parcel: bytes, progress: Progress, urgency: int) -> None:
+        self._client, self._progress = client, progress
+        self._reports: deque[Any] = deque()
+        self._topic = f"rffpsr-{uuid4().hex}"
+        client.subscribe_topic(self._topic, self._take)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")
+            self._future = client.submit(
+                _do_task, parcel, self._topic, pure=False, priority=-urgency
+            )
+
+    def result(self) -> ResultT:
+        timed_out = import_module("distributed").TimeoutError
+        while not self._future.done():
+            with suppress(timed_out):
+                self._future.result(timeout=POLLING_SECONDS)
+            self._report()
+        self._client.unsubscribe_topic(self._topic)
+        result: ResultT = pickle.loads(self._future.result())
+        return result
+
+    def _take(self, event: Any) -> None:
+        self._reports.append(event[1])
+
+    def _report(self) -> None:
+        while self._reports:
+            self._progress(*self._reports.popleft())
+
+
+def _do_task(parcel: bytes, topic: str) -> Any:
+    _settle()
+    worker = import_module("distributed").get_worker()
+
+    def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        worker.log_event(topic, (stage, fraction, error))
+
+    return packed(pickle.loads(parcel)(progress))
 
 
 def workers_of(client: Any) -> Workers:

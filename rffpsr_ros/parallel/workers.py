@@ -1,7 +1,8 @@
-"""Who computes sums over the data: this process, or the workers of a cluster.
+"""Who computes: this process, processes beside it, or the workers of a cluster.
 
 A function is mapped over items in the order of the data, and its results are merged in that order.
-Items and order depend on the data only, so whoever computes them, the sum has the same bits.
+Items and order depend on the data only, so whoever computes them, the sum has the same bits. Tasks,
+such as learning from one fold, are submitted, and their results asked for later.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
+from rffpsr_ros.progress import Progress
+
 ValueT = TypeVar("ValueT")
 ValueT_co = TypeVar("ValueT_co", covariant=True)
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
+ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
 class Mergeable(Protocol):
@@ -37,8 +41,29 @@ class Broadcast(Protocol[ValueT_co]):
         ...
 
 
+class Task(Protocol[ResultT_co]):
+    """What can be computed elsewhere: it travels by pickle."""
+
+    def __call__(self, progress: Progress) -> ResultT_co:
+        """Compute, telling how far it is."""
+        ...
+
+
+class Pending(Protocol[ResultT_co]):
+    """The result of a task, which is there or will be."""
+
+    def result(self) -> ResultT_co:
+        """Return the result, waiting for it if need be; what the task raised is raised."""
+        ...
+
+
 class Workers(Protocol):
-    """Those who compute: `ThisProcess`, or a `Cluster`."""
+    """Those who compute: `ThisProcess`, `Processes` beside it, or a `Cluster`."""
+
+    @property
+    def together(self) -> bool:
+        """Whether tasks are computed side by side, so that it pays to submit them beforehand."""
+        ...
 
     def map(
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
@@ -50,9 +75,18 @@ class Workers(Protocol):
         """Send a value to every worker once, for any number of maps."""
         ...
 
+    def submit(self, task: Task[ResultT], progress: Progress, urgency: int = 0) -> Pending[ResultT]:
+        """Have a task computed; the less ``urgency`` is, the earlier it is begun.
+
+        ``progress`` is called by whoever asks for results, in the thread in which it does.
+        """
+        ...
+
 
 class ThisProcess:
-    """Computes here, one item after the other."""
+    """Computes here, one item after the other, and tasks when their results are asked for."""
+
+    together = False
 
     def map(
         self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
@@ -63,6 +97,23 @@ class ThisProcess:
     def broadcast(self, value: ValueT) -> Broadcast[ValueT]:
         """Return the value for any number of maps."""
         return _LocalBroadcast(value)
+
+    def submit(self, task: Task[ResultT], progress: Progress, urgency: int = 0) -> Pending[ResultT]:
+        """Keep a task until its result is asked for."""
+        del urgency
+        return _Later(task, progress)
+
+
+class _Later(Generic[ResultT]):
+    """A task that is computed, once, when its result is asked for."""
+
+    def __init__(self, task: Task[ResultT], progress: Progress) -> None:
+        self._compute: partial[ResultT] | None = partial(task, progress)
+
+    def result(self) -> ResultT:
+        if self._compute is not None:
+            self._result, self._compute = self._compute(), None
+        return self._result
 
 
 class _LocalBroadcast(Generic[ValueT]):

@@ -6,8 +6,8 @@ once more with nothing held out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,8 +19,12 @@ from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 SAFE = "regularised"
 """The configuration that the others have to beat."""
@@ -62,23 +66,36 @@ def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str
     return found
 
 
-def baselines(prepared: Preparation, settings: RecipeSettings) -> list[Candidate]:
-    """Return the baselines; none where the model itself is to have no ARX term.
+def baselines(
+    prepared: Preparation, settings: RecipeSettings, workers: Workers = THIS_PROCESS
+) -> list[Pending[Candidate | None]]:
+    """Have the baselines learned; none where the model itself is to have no ARX term.
 
     Two are linear; the third knows nothing of the robot, and is hard to beat where it hardly moves.
     The mean is none: where a test drives a robot further than training did, it misleads.
     """
     if not prepared.options.arx_past:
         return []
-    found = []
-    for learned in (_linear_arx, partial(_n4sid, settings=settings), _last_observation):
+    kinds = _linear_arx, partial(_n4sid, settings=settings), _last_observation
+    return [workers.submit(_Baseline(kind, prepared), silent, urgency=2) for kind in kinds]
+
+
+@dataclass(frozen=True)
+class _Baseline:
+    """The task of a baseline; nothing comes of it where recordings or folds do not suit it.
+
+    They have too many gaps, or are too short.
+    """
+
+    kind: Callable[[Preparation], Candidate | None]
+    prepared: Preparation
+
+    def __call__(self, progress: Progress) -> Candidate | None:
+        del progress
         try:
-            candidate = learned(prepared)
-        except InputError:  # Recordings or folds have too many gaps, or are too short, for it.
-            continue
-        if candidate is not None:
-            found.append(candidate)
-    return found
+            return self.kind(self.prepared)
+        except InputError:
+            return None
 
 
 def _linear_arx(prepared: Preparation) -> Candidate:
@@ -123,7 +140,9 @@ class OutputErrorCandidate(NamedTuple):
 
     by_fold: Sequence[OutputErrorModel]
 
-    def members(self, prepared: Preparation, count: int) -> list[OutputErrorModel]:
+    def members(
+        self, prepared: Preparation, count: int, workers: Workers = THIS_PROCESS
+    ) -> list[OutputErrorModel]:
         """Return so many models of the kind, learned from all recordings.
 
         Each has a seed, and so features, of its own.
@@ -134,23 +153,43 @@ class OutputErrorCandidate(NamedTuple):
         learners = [
             OutputError(options["past"], options["features"], ridge, seed) for seed in seeds
         ]
-        return [learner.fit(prepared.recordings) for learner in learners]
+        tasks = [_Member(learner, prepared.recordings) for learner in learners]
+        coming = [workers.submit(task, silent) for task in tasks]
+        return [pending.result() for pending in coming]
 
 
-def output_error_paths(
-    prepared: Preparation, settings: RecipeSettings
-) -> list[Iterator[OutputErrorCandidate]]:
-    """Return for each window the candidates of ever looser ridges, learned as they are asked for.
+@dataclass(frozen=True)
+class _Member:
+    """The task of an output-error model of all recordings."""
 
-    None for windows that with so many columns leave no room for features. Whoever asks for a
-    candidate gets an `InputError` where a fold has no stretch that is long enough.
+    learner: OutputError
+    recordings: Sequence[Trajectory]
+
+    def __call__(self, progress: Progress) -> OutputErrorModel:
+        del progress
+        return self.learner.fit(self.recordings)
+
+
+def output_error_learners(prepared: Preparation, settings: RecipeSettings) -> list[OutputError]:
+    """Return a learner for each window; none for windows that leave no room for features.
+
+    So it is with very many columns.
     """
     like, seed = prepared.recordings[0], prepared.options.seed
     columns = len(like.observation_names), len(like.action_names)
     learners = [OutputError(past, seed=seed) for past in settings.simulation_windows]
-    return [_path(one, prepared) for one in learners if one.directions(*columns) >= 1]
+    return [one for one in learners if one.directions(*columns) >= 1]
 
 
-def _path(learner: OutputError, prepared: Preparation) -> Iterator[OutputErrorCandidate]:
-    for by_fold in zip(*(learner.path(fold.train) for fold in prepared.folds), strict=True):
+def output_error_path(
+    learner: OutputError, folds: Sequence[TrainingData]
+) -> Iterator[OutputErrorCandidate]:
+    """Yield the candidates of ever looser ridges, learned as they are asked for.
+
+    Raises
+    ------
+    InputError
+        If a fold has no stretch that is long enough.
+    """
+    for by_fold in zip(*(learner.path(fold.train) for fold in folds), strict=True):
         yield OutputErrorCandidate(by_fold)

@@ -17,7 +17,8 @@ from rffpsr_ros.models.rff_psr.learner import fit_single
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.parallel.processes import PROCESSES, checked_processes, workers_for
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.feature_set import fit_features
@@ -38,7 +39,8 @@ class RFFPSR:
     The recipe adds to the paper's predictive state an ARX term and features of a short window,
     starts from two-stage regression and refines the error of rolled-out predictions.
     `RFFPSR.paper` gives the paper's settings. Options are those of `RFFPSROptions`; ``settings``
-    are what the recipe decides by.
+    are what the recipe decides by. Several models are learned by so many ``processes`` side by
+    side, None: one for each core that this process may use; what they learn does not depend on it.
 
     Examples
     --------
@@ -54,9 +56,15 @@ class RFFPSR:
     (5, 1)
     """
 
-    configurable = RFFPSROptions.names()
+    configurable = (*RFFPSROptions.names(), PROCESSES)
 
-    def __init__(self, *, settings: RecipeSettings | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        settings: RecipeSettings | None = None,
+        processes: int | None = None,
+        **options: Any,
+    ) -> None:
         """Check the options.
 
         Raises
@@ -64,9 +72,10 @@ class RFFPSR:
         InputError
             If an option is unknown (the nearest known one is named) or has a wrong value.
         """
-        check_known(options, RFFPSROptions.names(), "option")
+        check_known(options, self.configurable, "option")
         self.options = RFFPSROptions(**options)
         self.settings = settings or RecipeSettings()
+        self.processes = checked_processes(processes)
 
     @classmethod
     def paper(cls, **options: Any) -> RFFPSR:
@@ -96,7 +105,7 @@ class RFFPSR:
     @classmethod
     def from_mapping(cls, learning: Mapping[str, Any]) -> RFFPSR:
         """Return a learner with the options that stand under ``learning`` in a configuration."""
-        check_known(learning, RFFPSROptions.names(), group="learning.")
+        check_known(learning, cls.configurable, group="learning.")
         return cls(**learning)
 
     def fit(
@@ -122,11 +131,12 @@ class RFFPSR:
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
         """
-        report, workers = progress or silent, workers_of(client)
-        prepared = prepare(train, validation, self.options, self.settings, report, workers)
-        if len(prepared.folds) == 1:
-            return _fit_single(prepared, self.settings, report, workers)
-        return _fit_ensemble(prepared, self.settings, report, workers)
+        report, settings = progress or silent, self.settings
+        with one_blas_thread(), workers_for(client, self.processes) as workers:
+            prepared = prepare(train, validation, self.options, settings, report, workers)
+            if len(prepared.folds) == 1:
+                return _fit_single(prepared, settings, report, workers)
+            return _fit_ensemble(prepared, settings, report, workers)
 
     def memory(self, train: Sequence[Trajectory]) -> int:
         """Return the bytes that learning from these trajectories takes at the most."""
@@ -148,13 +158,15 @@ def _fit_ensemble(
     prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
 ) -> EnsembleModel:
     """Return the ensemble of models learned on folds and of what competes with them."""
+    coming = baselines(prepared, settings, workers)
     chosen = choose_windows(prepared, settings, progress, workers)
     selection = select(chosen.learners, configurations(chosen.options, settings), settings)
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
     rff_psr = Candidate("rff_psr", selection.models, selection.models)
-    candidates = [rff_psr, *baselines(prepared, settings)]
+    learned = [pending.result() for pending in coming]
+    candidates = [rff_psr, *(one for one in learned if one is not None)]
     blended = blend(candidates, prepared, settings)
     progress("long horizons", 0.0)
-    beyond = blend_long_horizons(candidates, blended.limits, prepared, settings)
+    beyond = blend_long_horizons(candidates, blended.limits, prepared, settings, workers)
     return calibrate(prepared, selection, candidates, blended, beyond)

@@ -7,7 +7,8 @@ ensemble weights are decided anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,18 @@ from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel, stack_states
 from rffpsr_ros.models.ensemble.model import OutputLimits
+from rffpsr_ros.models.output_error.learner import OutputError
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.blend import ensemble_weights, judged_blocks, observation_deviation, score
-from rffpsr_ros.recipe.candidates import Candidate, OutputErrorCandidate, output_error_paths
+from rffpsr_ros.recipe.candidates import (
+    Candidate,
+    OutputErrorCandidate,
+    output_error_learners,
+    output_error_path,
+)
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -84,11 +94,35 @@ class Simulations(NamedTuple):
         return rows[:, self.beyond :].reshape(-1, 1, rows.shape[2])
 
 
+class SimulationJudge(NamedTuple):
+    """Judges simulations by their errors, with limits as they are blended."""
+
+    simulations: Simulations
+    targets: Sequence[Array]
+    limits: OutputLimits | None
+    fallback: Sequence[Array] | None
+    """Forecasts of the candidate that limits fall back on."""
+    deviation: Array
+
+    def errors(self, made: Sequence[Array]) -> list[Array]:
+        """Return the errors of forecasts, a group each."""
+        if self.limits is not None:
+            assert self.fallback is not None
+            made = [self.limits(one, other) for one, other in zip(made, self.fallback, strict=True)]
+        return [target - forecast for target, forecast in zip(self.targets, made, strict=True)]
+
+    def trial(self, candidate: OutputErrorCandidate) -> SimulationTrial:
+        """Return how models simulate."""
+        errors = self.errors(self.simulations.forecasts(candidate.by_fold))
+        return SimulationTrial(score(errors, self.deviation), candidate, errors)
+
+
 def blend_long_horizons(
     candidates: Sequence[Candidate],
     limits: OutputLimits | None,
     prepared: Preparation,
     settings: RecipeSettings,
+    workers: Workers = THIS_PROCESS,
 ) -> LongHorizons | None:
     """Return what forecasts beyond the horizon; None where nothing is long enough to tell.
 
@@ -98,8 +132,8 @@ def blend_long_horizons(
     if not (options.arx_past and options.narx_features):
         return None
     blocks = [_long(of_fold, settings) for of_fold in judged_blocks(prepared, settings)]
-    paths = output_error_paths(prepared, settings)
-    if not all(blocks) or not paths:
+    learners = output_error_learners(prepared, settings)
+    if not all(blocks) or not learners:
         return None
     simulations = Simulations(
         blocks,
@@ -110,25 +144,20 @@ def blend_long_horizons(
     )
     targets, deviation = simulations.targets(), observation_deviation(prepared)
     forecasts = [simulations.forecasts(candidate.by_fold) for candidate in candidates]
-
-    def errors_of(made: Sequence[Array]) -> list[Array]:
-        if limits is not None:
-            instead = forecasts[limits.fallback]
-            made = [limits(one, other) for one, other in zip(made, instead, strict=True)]
-        return [target - forecast for target, forecast in zip(targets, made, strict=True)]
-
-    def simulation_errors(candidate: OutputErrorCandidate) -> list[Array]:
-        return errors_of(simulations.forecasts(candidate.by_fold))
-
+    fallback = None if limits is None else forecasts[limits.fallback]
+    judge = SimulationJudge(simulations, targets, limits, fallback, deviation)
     patience = settings.simulation_patience
+    tasks = [_BestRidge(learner, prepared.folds, judge, patience) for learner in learners]
+    coming = [workers.submit(task, silent) for task in tasks]
     try:
-        trials = [_best_ridge(path, simulation_errors, deviation, patience) for path in paths]
+        trials = [pending.result() for pending in coming]
     except InputError:
         return None
     best = min(trials, key=lambda one: one.score)
-    errors = [*map(errors_of, forecasts), best.errors]
+    errors = [*map(judge.errors, forecasts), best.errors]
     weights = ensemble_weights(errors, deviation, settings)
-    members = best.candidate.members(prepared, _wanted(weights[..., -1], settings))
+    wanted = _wanted(weights[..., -1], settings)
+    members = best.candidate.members(prepared, wanted, workers)
     names = [*(candidate.name for candidate in candidates), OUTPUT_ERROR]
     scores = {name: score(one, deviation) for name, one in zip(names, errors, strict=True)}
     return LongHorizons(Candidate(OUTPUT_ERROR, members, best.candidate.by_fold), weights, scores)
@@ -149,30 +178,30 @@ class SimulationTrial(NamedTuple):
     errors: list[Array]
 
 
-def _best_ridge(
-    path: Iterator[OutputErrorCandidate],
-    errors_of: Callable[[OutputErrorCandidate], list[Array]],
-    deviation: Array,
-    patience: int,
-) -> SimulationTrial:
-    """Return the models of the ridge with which they do best.
+@dataclass(frozen=True)
+class _BestRidge:
+    """The task of finding the models of the ridge with which they do best.
 
-    Raises
-    ------
-    InputError
-        If a fold has no stretch that is long enough.
+    It raises `InputError` if a fold has no stretch that is long enough.
     """
-    best, later = None, 0
-    for candidate in path:
-        errors = errors_of(candidate)
-        reached = score(errors, deviation)
-        later += 1
-        if best is None or reached < best.score:
-            best, later = SimulationTrial(reached, candidate, errors), 0
-        if later == patience:
-            break
-    assert best is not None
-    return best
+
+    learner: OutputError
+    folds: Sequence[TrainingData]
+    judge: SimulationJudge
+    patience: int
+
+    def __call__(self, progress: Progress) -> SimulationTrial:
+        del progress
+        best, later = None, 0
+        for candidate in output_error_path(self.learner, self.folds):
+            trial = self.judge.trial(candidate)
+            later += 1
+            if best is None or trial.score < best.score:
+                best, later = trial, 0
+            if later == self.patience:
+                break
+        assert best is not None
+        return best
 
 
 def _long(blocks: Sequence[Trajectory], settings: RecipeSettings) -> list[Trajectory]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +16,14 @@ from rffpsr_ros.recipe.trials import Trial
 
 class Learns(Protocol):
     """One fold's learner; see `FoldLearner`."""
+
+    def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
+        """Have what comes before refinement computed beforehand."""
+        ...
+
+    def expect(self, options: RFFPSROptions) -> None:
+        """Have a trial computed beforehand."""
+        ...
 
     def start_score(self, options: RFFPSROptions) -> float:
         """Return the score of what refinement starts from."""
@@ -52,10 +60,18 @@ def select(
         (options,) = configurations.values()
         return _learned(learners, options, [], {})
     first, *others = learners
+    for learner in others:
+        learner.begin([configurations[SAFE]])
+    first.begin(configurations.values())
     order = sorted(configurations, key=lambda name: first.start_score(configurations[name]))
-    trials = {name: [first.trial(configurations[name])] for name in order}
+    trials = {order[0]: [first.trial(configurations[order[0]])]}
+    for name in order[1:]:  # now that there is a score for them to stay behind
+        first.expect(configurations[name])
+    trials |= {name: [first.trial(configurations[name])] for name in order[1:]}
     close = _close(trials, settings.close)
     if len(close) > 1:
+        for name in close:
+            others[0].expect(configurations[name])
         for name in close:
             trials[name].append(others[0].trial(configurations[name]))
     scores = {name: _score(made) for name, made in trials.items()}
@@ -79,8 +95,12 @@ def _learned(
     scores: Mapping[str, float],
 ) -> Selection:
     """Return the selection after trials on those folds on which there were none yet."""
-    rest = [learner.trial(options) for learner in learners[len(trials) :]]
-    return Selection(options, [trial.finalise() for trial in [*trials, *rest]], scores)
+    rest = learners[len(trials) :]
+    for learner in rest:
+        learner.expect(options)
+    made = [*trials, *(learner.trial(options) for learner in rest)]
+    coming = [trial.finalise() for trial in made]
+    return Selection(options, [model.result() for model in coming], scores)
 
 
 def _score(trials: Sequence[Trial]) -> float:

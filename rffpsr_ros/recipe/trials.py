@@ -1,18 +1,28 @@
-"""Trials: one candidate configuration on one fold. All that comes before refinement is shared."""
+"""Trials: one candidate configuration on one fold. All that comes before refinement is shared.
+
+Workers compute them side by side, with the same bits as one after the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from rffpsr_ros.models.contract import TrainingRecord
-from rffpsr_ros.models.rff_psr.fit import Initialisation, complete, initialise, refine
+from rffpsr_ros.models.rff_psr.fit import (
+    Initialisation,
+    RefinedPredictor,
+    complete,
+    initialise,
+    refine,
+)
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, fit_two_stages
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
-from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.recipe.settings import RecipeSettings
@@ -23,8 +33,8 @@ class Trial(NamedTuple):
 
     score: float
     """On the part held out; NaN where nothing was refined by it."""
-    finalise: Callable[[], RFFPSRModel]
-    """Returns the model; it costs some time, so only those that are wanted are finished."""
+    finalise: Callable[[], Pending[RFFPSRModel]]
+    """Has the model made; it costs some time, so only those that are wanted are finished."""
 
 
 class FoldLearner:
@@ -43,61 +53,205 @@ class FoldLearner:
     ) -> None:
         """Take the recordings; nothing is learned yet. Each ``number`` has a seed of its own.
 
-        The ``workers`` share the minibatches of refinement.
+        The ``workers`` compute trials side by side; where the options ask for several minibatches,
+        those of a cluster share these instead.
         """
         self._fold = fold
         self._number = number
         self._settings = settings
         self._progress = progress
         self._workers = workers
-        self._two_stage_fit: TwoStageFit | None = None
-        self._initialisations: dict[RFFPSROptions, Initialisation] = {}
+        self._leading: RFFPSROptions | None = None
+        self._beginnings: list[Pending[_Begun]] = []
+        self._begun = _Begun(None, {})
+        self._expected: dict[RFFPSROptions, Pending[_Tried]] = {}
         self._best = float("inf")
+
+    def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
+        """Have what comes before the refinement of configurations computed beforehand.
+
+        The first of them decides what all share. Nothing is computed where that would save no time,
+        here as in `expect`.
+        """
+        wanted = [self._own(options) for options in configurations]
+        self._leading = self._leading or wanted[0]
+        if not self._workers.together:
+            return
+        starts = dict.fromkeys(map(_start, wanted))
+        if len(starts) > 1 and self._begun.fitted is None:
+            self._begun = self._workers.submit(self._task([]), self._progress).result()
+        tasks = [self._task([start]) for start in starts]
+        urgency = 0 if len(starts) > 1 else 1
+        self._beginnings += [
+            self._workers.submit(task, self._progress, urgency) for task in tasks if task.missing
+        ]
+
+    def expect(self, options: RFFPSROptions) -> None:
+        """Have a trial computed beforehand."""
+        if not self._workers.together:
+            return
+        options = self._own(options)
+        if options not in self._expected:
+            self._expected[options] = self._tried(options)
 
     def start_score(self, options: RFFPSROptions) -> float:
         """Return the score of the best start of refinement."""
-        return self._initialised(self._own(options))[1].starts.score
+        return self._initialised(self._own(options)).starts.score
 
     def trial(self, options: RFFPSROptions) -> Trial:
         """Return the result of ``options``; given up if far behind that of others."""
         options = self._own(options)
-        fitted, initialisation = self._initialised(options)
-        usual = self._settings.fit
-        refinement = replace(usual.refinement, tries=self._settings.tries, rival=self._best)
-        settings = replace(usual, refinement=refinement)
-        with one_blas_thread():
-            refined = refine(
-                fitted, initialisation, options, settings, self._progress, self._workers
-            )
-
-        def finalise() -> RFFPSRModel:
-            with one_blas_thread():
-                parts, metrics = complete(fitted, refined, options, settings, self._progress)
-            return RFFPSRModel(
-                fitted.signature, TrainingRecord(asdict(options), metrics, fitted.notes), parts
-            )
-
+        expected = self._expected.pop(options, None) or self._tried(options)
+        tried = expected.result()
+        hopeless, withstood = self._settings.fit.refinement.hopeless, tried.refined.withstood
+        if hopeless * tried.rival >= withstood > hopeless * self._best:
+            # The rival was not known when this was begun; with it, it would have been given up.
+            tried = self._tried(options).result()
+        self._begun = self._begun.together_with(tried.begun)
+        fitted, refined = self._begun.fitted, tried.refined
+        assert fitted is not None
         score = refined.notes.get("score_after", float("nan"))
         self._best = min(self._best, score)
+
+        def finalise() -> Pending[RFFPSRModel]:
+            task = _Completion(fitted, refined, options, self._settings.fit)
+            return self._workers.submit(task, self._progress)
+
         return Trial(score, finalise)
 
     def _own(self, options: RFFPSROptions) -> RFFPSROptions:
         return replace(options, seed=options.seed + self._number)
 
-    def _initialised(self, options: RFFPSROptions) -> tuple[TwoStageFit, Initialisation]:
-        """Return what comes before refinement, computed once."""
-        settings, progress = self._settings.fit, self._progress
+    def _initialised(self, options: RFFPSROptions) -> Initialisation:
+        """Return where refinement starts, computed once."""
+        self._take_beginnings()
+        if _start(options) not in self._begun.initialisations:
+            pending = self._workers.submit(self._task([options]), self._progress)
+            self._begun = self._begun.together_with(pending.result())
+        return self._begun.initialisations[_start(options)]
+
+    def _task(self, configurations: Sequence[RFFPSROptions]) -> _Beginning:
+        known = self._begun
+        wanted = tuple(dict.fromkeys(map(_start, configurations)))
+        shared = self._leading or configurations[0]
+        of_these = {
+            one: known.initialisations[one] for one in wanted if one in known.initialisations
+        }
+        return _Beginning(
+            self._fold if known.fitted is None else None,
+            shared,
+            _Begun(known.fitted, of_these),
+            wanted,
+            self._settings.fit,
+        )
+
+    def _take_beginnings(self) -> None:
+        while self._beginnings:
+            self._begun = self._begun.together_with(self._beginnings.pop(0).result())
+
+    def _tried(self, options: RFFPSROptions) -> Pending[_Tried]:
+        """Have a trial computed, by one of the workers or with their help."""
+        self._take_beginnings()
+        usual = self._settings.fit
+        refinement = replace(usual.refinement, tries=self._settings.tries, rival=self._best)
+        settings = replace(usual, refinement=refinement)
+        beginning = self._task([options])
+        if options.minibatches == 1:
+            task = _Refinement(beginning, options, settings)
+            return self._workers.submit(task, self._progress)
+        task = _Refinement(beginning, options, settings, self._workers)
+        return THIS_PROCESS.submit(task, self._progress)
+
+
+class _Begun(NamedTuple):
+    """What comes before refinement, as far as it was computed."""
+
+    fitted: TwoStageFit | None
+    initialisations: dict[RFFPSROptions, Initialisation]
+
+    def together_with(self, other: _Begun) -> _Begun:
+        return _Begun(self.fitted or other.fitted, self.initialisations | other.initialisations)
+
+
+def _start(options: RFFPSROptions) -> RFFPSROptions:
+    """Return what the initialisation of options is known by."""
+    return replace(options, refine_from="both")
+
+
+class _Tried(NamedTuple):
+    """A refined predictor, the score it had to keep up with, and what came before."""
+
+    refined: RefinedPredictor
+    rival: float
+    begun: _Begun
+
+
+@dataclass(frozen=True)
+class _Beginning:
+    """The task of what comes before refinement; returned is what was not ``known``."""
+
+    fold: TrainingData | None
+    shared: RFFPSROptions
+    known: _Begun
+    starts: tuple[RFFPSROptions, ...]
+    settings: FitSettings
+
+    @property
+    def missing(self) -> bool:
+        """Whether there is anything to be done."""
+        return not set(self.starts) <= set(self.known.initialisations)
+
+    def __call__(self, progress: Progress) -> _Begun:
+        fitted, found = self.known.fitted, {}
         with one_blas_thread():
-            if self._two_stage_fit is None:
-                self._two_stage_fit = fit_two_stages(
-                    self._fold, options, settings, fit_features, progress
+            if fitted is None:
+                assert self.fold is not None
+                fitted = fit_two_stages(
+                    self.fold, self.shared, self.settings, fit_features, progress
                 )
-            start = replace(options, refine_from="both")
-            if start not in self._initialisations:
-                self._initialisations[start] = initialise(
-                    self._two_stage_fit, options, settings, progress
-                )
-        return self._two_stage_fit, self._initialisations[start]
+            for start in self.starts:
+                if start not in self.known.initialisations:
+                    found[start] = initialise(fitted, start, self.settings, progress)
+        return _Begun(fitted if self.known.fitted is None else None, found)
+
+
+@dataclass(frozen=True)
+class _Refinement:
+    """The task of a trial; the ``workers`` share the minibatches of refinement."""
+
+    beginning: _Beginning
+    options: RFFPSROptions
+    settings: FitSettings
+    workers: Workers = THIS_PROCESS
+
+    def __call__(self, progress: Progress) -> _Tried:
+        found = self.beginning(progress)
+        begun = self.beginning.known.together_with(found)
+        assert begun.fitted is not None
+        initialisation = begun.initialisations[_start(self.options)]
+        with one_blas_thread():
+            refined = refine(
+                begun.fitted, initialisation, self.options, self.settings, progress, self.workers
+            )
+        return _Tried(refined, self.settings.refinement.rival, found)
+
+
+@dataclass(frozen=True)
+class _Completion:
+    """The task of what follows refinement."""
+
+    fitted: TwoStageFit
+    refined: RefinedPredictor
+    options: RFFPSROptions
+    settings: FitSettings
+
+    def __call__(self, progress: Progress) -> RFFPSRModel:
+        with one_blas_thread():
+            parts, metrics = complete(
+                self.fitted, self.refined, self.options, self.settings, progress
+            )
+        record = TrainingRecord(asdict(self.options), metrics, self.fitted.notes)
+        return RFFPSRModel(self.fitted.signature, record, parts)
 
 
 def fold_learners(

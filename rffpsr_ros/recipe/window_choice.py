@@ -50,8 +50,11 @@ def choose_windows(
     )
     deviation = observation_deviation(prepared)
     tried = [(variant, learners_of(variant)) for variant in (usual, *prepared.shorter)]
+    for variant, learners in tried:
+        for learner in learners:
+            learner.expect(_safe(variant.options, settings))
     scores = [
-        score(held_out.errors(_safe_models(variant, learners, settings)), deviation)
+        score(held_out.errors(_models(learners, _safe(variant.options, settings))), deviation)
         for variant, learners in tried
     ]
     best = min(range(len(tried)), key=scores.__getitem__)
@@ -66,9 +69,12 @@ def choose_windows(
     return WindowChoice(variant.options, learners, (note,))
 
 
-def _safe_models(
-    variant: Variant, learners: Sequence[FoldLearner], settings: RecipeSettings
-) -> list[RFFPSRModel]:
-    offered = configurations(variant.options, settings)
-    safe = offered.get(SAFE) or next(iter(offered.values()))
-    return [learner.trial(safe).finalise() for learner in learners]
+def _safe(options: RFFPSROptions, settings: RecipeSettings) -> RFFPSROptions:
+    """Return the safe configuration; the only one, where there is no choice."""
+    offered = configurations(options, settings)
+    return offered.get(SAFE) or next(iter(offered.values()))
+
+
+def _models(learners: Sequence[FoldLearner], options: RFFPSROptions) -> list[RFFPSRModel]:
+    coming = [learner.trial(options).finalise() for learner in learners]
+    return [model.result() for model in coming]

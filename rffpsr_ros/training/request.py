@@ -11,6 +11,7 @@ from rffpsr_ros.data.summary import STRETCH
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -37,6 +38,8 @@ def _options(learner: Any) -> dict[str, Any]:
     for name, value in vars(learner).items():
         if isinstance(value, RecipeSettings):
             continue  # the program's, not the user's
+        if name == PROCESSES:
+            continue  # what is learned does not depend on it
         if hasattr(value, "__dict__"):
             options |= _options(value)
         else:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.record_check import PERIOD_TOLERANCE
+from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.recordings.bags.read_report import BagReport
 from rffpsr_ros.recordings.trajectory import default_names
 from rffpsr_ros.signals.channel import Channel
@@ -21,10 +22,15 @@ from rffpsr_ros.training.known_policy import without_policy
 def signed(
     model: PredictiveModel[Any], configuration: ChannelConfiguration, bag: BagReport
 ) -> PredictiveModel[Any]:
-    """Return the model with the channels it was trained on; types and units are those of a bag."""
+    """Return the model with the channels it was trained on; types and units are those of a bag.
+
+    By how many processes it was learned is forgotten: the file is the same.
+    """
+    learning = {name: value for name, value in configuration.learning.items() if name != PROCESSES}
+    known = replace(without_policy(configuration), learning=learning)
     signature = replace(
         model.signature,
-        channels=without_policy(configuration).with_types(bag.topic_types).to_mapping(),
+        channels=known.with_types(bag.topic_types).to_mapping(),
         observation_units=bag.observation_units,
         action_units=bag.action_units,
     )

@@ -33,6 +33,7 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 PAST, FUTURE = 4, 3
+USUAL_BLOCK = window_source.BLOCK
 
 
 @pytest.fixture(scope="module")
@@ -224,6 +225,24 @@ def test_a_learner_with_many_minibatches_learns_the_same(
         learner.fit(recordings(10, 150), client=chosen).save(tmp_path / "model")
         written.append((tmp_path / "model").read_bytes())
     assert written[0] == written[1]
+
+
+def test_folds_and_trials_are_learned_by_the_workers(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(window_source, "BLOCK", USUAL_BLOCK)  # the workers have that
+    told: list[str] = []
+
+    def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        told.append(stage)
+
+    learner = RFFPSR(past=PAST, future=FUTURE, features=30, iterations=20, narx_features=20)
+    written = []
+    for chosen in (None, client):
+        learner.fit(recordings(10, 150), client=chosen, progress=progress).save(tmp_path / "model")
+        written.append((tmp_path / "model").read_bytes())
+    assert written[0] == written[1]
+    assert sum(stage == "model 1 of 3, stage one" for stage in told) >= 1
 
 
 @pytest.fixture

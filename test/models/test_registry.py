@@ -126,7 +126,7 @@ def test_every_learner_has_the_one_interface(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "options"),
     {
-        "rff_psr": RFFPSROptions.names(),
+        "rff_psr": (*RFFPSROptions.names(), "processes"),
         "hse_psr": (
             "past",
             "future",

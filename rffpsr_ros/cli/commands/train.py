@@ -33,6 +33,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.registry import DEFAULT, offered_kinds
+from rffpsr_ros.parallel.processes import usable_cores
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS
@@ -153,11 +154,19 @@ def _before_learning(plan: TrainingPlan, bar: ProgressBar, clustered: bool) -> N
         warn(f"{sentence} (docs/exploration.md{unless})")
     if isinstance(plan.learner, RFFPSR):
         megabytes = plan.learner.memory(plan.parts.train) / 2**20
-        who = "this process and each worker" if clustered else "this process"
+        who = _who_learns(plan.learner, clustered)
         bar.note(
             f"learning takes at most {megabytes:.0f} MB beside the {peak_memory():.0f} MB that"
             f" {who} began with"
         )
+
+
+def _who_learns(learner: RFFPSR, clustered: bool) -> str:
+    """Return whose memory it takes, in words."""
+    if clustered:
+        return "this process and each worker"
+    several = learner.options.folds != 1 and (learner.processes or usable_cores()) > 1
+    return "each of the processes that learn" if several else "this process"
 
 
 class _Summary(NamedTuple):

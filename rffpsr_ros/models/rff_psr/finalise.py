@@ -123,10 +123,16 @@ def _monitor(
     scale = np.sqrt(np.nanmean(held_out**2, axis=0))
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
     innovations = [
-        np.nanmean((_settled(error, warm_up) / scale) ** 2, axis=1)
+        _mean_of_seen((_settled(error, warm_up) / scale) ** 2)
         for error in [*train.errors, *validation.errors]
     ]
     return fit_monitor(norms, innovations, scale, thresholds)
+
+
+def _mean_of_seen(rows: Array) -> Array:
+    """Return the mean of each row's values that are there; NaN where there is none."""
+    count = np.isfinite(rows).sum(axis=1)
+    return np.asarray(np.where(count > 0, np.nansum(rows, axis=1) / np.maximum(count, 1), np.nan))
 
 
 def _settled(errors: Array, warm_up: int) -> Array:

@@ -50,6 +50,8 @@ class RefinedPredictor(NamedTuple):
     parameters: TrainableParameters
     head: WindowHead | None
     notes: dict[str, Any]
+    withstood: float = 0.0
+    """The largest score that was held against a rival's; see `Refined`."""
 
 
 class Initialisation(NamedTuple):
@@ -108,20 +110,21 @@ def refine(
     """
     prepared, stages = two_stage_fit.prepared, two_stage_fit.stages
     start, notes = initialisation.starts.best, initialisation.notes
-    structure, parameters = start.structure, start.parameters
+    structure, parameters, withstood = start.structure, start.parameters, 0.0
     if options.refinement == "rollout":
         generator = copy.deepcopy(initialisation.generator)
         refined = _refine_in_stages(
             prepared, initialisation.starts, options, settings, generator, progress, workers
         )
         parameters, notes = refined.parameters, refined.notes() | notes
+        withstood = refined.withstood
     if options.forecast != "window":
-        return RefinedPredictor(structure, parameters, None, notes)
+        return RefinedPredictor(structure, parameters, None, notes, withstood)
     futures = stages.features.future_action
     # The head that gradient descent found is regressed anew on the final states, as the authors do.
     head = regressed_head(prepared, stages, structure, parameters, options)
     window_head = WindowHead(futures, head, options.future)
-    return RefinedPredictor(structure, parameters, window_head, notes)
+    return RefinedPredictor(structure, parameters, window_head, notes, withstood)
 
 
 def complete(
@@ -173,7 +176,10 @@ def _refine_in_stages(
         stride=max(stage.stride, horizon // 4),
     )
     later = [first[0]._replace(parameters=refined.parameters)]
-    return refine_rollout(later, train, validation, stage, generator, progress, reference, workers)
+    further = refine_rollout(
+        later, train, validation, stage, generator, progress, reference, workers
+    )
+    return further._replace(withstood=max(refined.withstood, further.withstood))
 
 
 def _first_stage(options: RFFPSROptions, settings: FitSettings, columns: int) -> RefinementOptions:

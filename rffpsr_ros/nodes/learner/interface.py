@@ -11,6 +11,7 @@ from rffpsr_ros.nodes.shared.parameters import (
     RESET_ON_TIME_JUMP,
     Parameter,
 )
+from rffpsr_ros.parallel.processes import MOST_PROCESSES
 
 _DESCRIPTION = """\
 Records episodes of a running robot and trains a model on them. What to record is the channel
@@ -95,6 +96,16 @@ _PARAMETERS = (
         " processor that is always busy a niceness of 10 leaves it a few percent.",
         0,
         19,
+        fixed=False,
+    ),
+    Parameter(
+        "training_processes",
+        1,
+        "How many processes learn side by side: on the robot's own computer one, so that the others"
+        " of its cores stay free. The configuration's `learning.processes` goes first. The model is"
+        " the same.",
+        1,
+        MOST_PROCESSES,
         fixed=False,
     ),
     EXECUTOR,

@@ -1,11 +1,11 @@
 """Training in a process of its own: a request on standard input, progress as JSON lines on output.
 
 The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`` (the model file),
-``staging``, a folder beside it that this process makes, writes the model in, and removes, and
-``niceness``, by how much it stands back behind other processes. What
-the recordings lack is told as warnings. Standard input stays open as long as the parent lives and
-wants the model; when it closes, or on SIGTERM, this process ends and leaves no file behind. It
-imports no ROS.
+``staging``, a folder beside it that this process makes, writes the model in, and removes,
+``niceness``, by how much it stands back behind other processes, and ``processes``, how many learn
+side by side if the configuration does not say. What the recordings lack is told as warnings.
+Standard input stays open as long as the parent lives and wants the model; when it closes, or on
+SIGTERM, this process ends and leaves no file behind. It imports no ROS.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.live_error import training_error
 from rffpsr_ros.models.storage import refuse_to_replace_other_files
+from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.training.train import TrainingPlan, train
 
 ALL = (1, 0, 0)
@@ -56,9 +57,10 @@ def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
     InputError
         If the bags do not give a model.
     """
+    learning = {PROCESSES: request["processes"], **request["channels"].get("learning", {})}
     trained = train(
         request["bags"],
-        request["channels"],
+        {**request["channels"], "learning": learning},
         split=ALL,
         progress=_progress,
         before_learning=_warn,

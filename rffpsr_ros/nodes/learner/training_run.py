@@ -7,7 +7,6 @@ take the middleware's threads and locks along.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 import subprocess
@@ -20,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import rffpsr_ros
 from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding
+from rffpsr_ros.parallel.helper import child_environment
 
 PATIENCE = 1.0
 """Seconds that a cancelled training has to end by itself."""
@@ -42,6 +41,8 @@ class TrainingRun:
         The model file to write; its folder is made if need be.
     niceness
         By how much training stands back behind other processes, 0 to 19.
+    processes
+        How many learn side by side, if the configuration does not say.
 
     Attributes
     ----------
@@ -59,6 +60,7 @@ class TrainingRun:
         bags: Sequence[Path],
         target: Path,
         niceness: int = NICENESS,
+        processes: int = 1,
     ) -> None:
         self._staging = target.parent / f".training_{secrets.token_hex(8)}"
         self.stage = "starting"
@@ -75,7 +77,7 @@ class TrainingRun:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env=_environment(),
+            env=child_environment(),
             start_new_session=True,  # Ctrl-C in the terminal is for the node to handle.
         )
         request = {
@@ -84,6 +86,7 @@ class TrainingRun:
             "out": str(target),
             "staging": str(self._staging),
             "niceness": niceness,
+            "processes": processes,
         }
         # A pipe takes 64 kB, and the rest only once the process reads, which it may never do.
         ask = threading.Thread(target=self._ask, args=(json.dumps(request) + "\n",), daemon=True)
@@ -168,11 +171,3 @@ def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> NodeFin
 def _numbered(sentences: Sequence[str]) -> dict[str, str]:
     """Return warnings by what a status calls them."""
     return {f"warning {number}": sentence for number, sentence in enumerate(sentences, 1)}
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment in which the process finds this very package, on one thread."""
-    package = str(Path(rffpsr_ros.__file__).resolve().parents[1])
-    path = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
-    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), **dict.fromkeys(threads, "1")}

@@ -91,6 +91,9 @@ class Refined(NamedTuple):
     initial_score: float
     iterations: int
     rate: float
+    withstood: float = 0.0
+    """The largest score that was held against the rival's: with one so many times better (the
+    option ``hopeless``) refinement would have been given up there."""
 
     def notes(self) -> dict[str, float]:
         """Return what is noted in a model file."""
@@ -212,7 +215,7 @@ def _descend(
     What is judged is a running mean of the iterates, which minibatches do not shake.
     """
     point, options = problem.coordinates.inward(start), problem.options
-    average, before, rises = point, best.score, 0
+    average, before, rises, withstood = point, best.score, 0, best.withstood
     for iteration in range(1, options.iterations + 1):
         loss, gradient = problem.gradient(point, generator)
         if not np.isfinite(loss):
@@ -230,10 +233,12 @@ def _descend(
             progress("refinement", iteration / options.iterations, error)
         rises, before = (rises + 1 if score > before else 0), score
         patience = options.patience * options.iterations
+        if iteration >= patience:
+            withstood = max(withstood, best.score)
         hopeless = iteration >= patience and best.score > options.hopeless * options.rival
         if rises == options.rises or iteration - best.iterations >= patience or hopeless:
             break
-    return best
+    return best._replace(withstood=withstood)
 
 
 def _towards(point: list[Array], average: list[Array], kept: float) -> list[Array]:

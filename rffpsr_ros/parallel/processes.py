@@ -1,0 +1,254 @@
+"""Tasks side by side in several processes of this machine, each on one thread of BLAS.
+
+This process takes part: while it waits for a result it computes tasks that nobody has begun. The
+others are started with the first task; they are new interpreters, not forks, which would take
+threads and locks along, and import this package alone, not the program that learns. They end with
+the ``with`` block, and on their own when this process is gone, however that came about.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from types import TracebackType
+from typing import Any, Generic, cast
+
+from rffpsr_ros.errors import InputError, shown
+from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.parallel.helper import Helper
+from rffpsr_ros.parallel.workers import (
+    THIS_PROCESS,
+    Broadcast,
+    ItemT,
+    Pending,
+    ResultT,
+    Task,
+    ValueT,
+    Workers,
+)
+from rffpsr_ros.progress import Progress
+
+PROCESSES = "processes"
+"""The option that says how many."""
+
+MOST_PROCESSES = 1024
+
+
+def checked_processes(number: Any) -> int | None:
+    """Return a number of processes; None: one for each core.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if number is None or (type(number) is int and 1 <= number <= MOST_PROCESSES):
+        return number
+    raise InputError(
+        f"{PROCESSES} is {shown(number)}; it must be an integer from 1 to {MOST_PROCESSES}"
+    )
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def workers_for(client: Any, processes: int | None) -> Iterator[Workers]:
+    """Give the workers of a Dask ``client``'s cluster, or so many processes; None: one a core."""
+    number = usable_cores() if processes is None else processes
+    if client is not None or number == 1:
+        yield workers_of(client)
+    else:
+        with Processes(number) as together:
+            yield together
+
+
+class Processes:
+    """So many processes, this one among them, that compute tasks side by side.
+
+    A process that dies costs the task it had, which this one computes anew. Sums over the data
+    stay in this process.
+    """
+
+    together = True
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._changed = threading.Condition()
+        self._waiting: list[tuple[int, int, Submitted[Any]]] = []
+        self._order = count()
+        self._reports: deque[tuple[Submitted[Any], Sequence[Any]]] = deque()
+        self._telling: Submitted[Any] | None = None
+        self._helpers: list[Helper] = []
+        self._closed = False
+
+    def __enter__(self) -> Processes:
+        """Start nothing yet."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the other processes, whatever they are at."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for helper in self._helpers:
+            helper.end()
+
+    def map(
+        self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]
+    ) -> Iterator[ResultT]:
+        """Yield the function's results in the order of the items, computed in this process."""
+        return THIS_PROCESS.map(function, items)
+
+    def broadcast(self, value: ValueT) -> Broadcast[ValueT]:
+        """Return the value for maps, which stay in this process."""
+        return THIS_PROCESS.broadcast(value)
+
+    def submit(self, task: Task[ResultT], progress: Progress, urgency: int = 0) -> Pending[ResultT]:
+        """Have a task computed, by another process or by this one when it waits."""
+        submitted = Submitted(task, progress, self)
+        self.put_back(submitted, urgency)
+        if not self._helpers:
+            self._helpers = [Helper(self) for _ in range(self._number - 1)]
+        return submitted
+
+    # For the threads that speak with the other processes
+
+    def put_back(self, submitted: Submitted[Any], urgency: int = -1) -> None:
+        """Let anyone take a task."""
+        with self._changed:
+            heapq.heappush(self._waiting, (urgency, next(self._order), submitted))
+            self._changed.notify_all()
+
+    def take(self) -> Submitted[Any] | None:
+        """Return a task that may be computed elsewhere, waiting for one; None: there are no more.
+
+        None is also the answer to a process that ends.
+        """
+        with self._changed:
+            while not self._closed:
+                submitted = self._next(elsewhere=True)
+                if submitted is not None:
+                    return submitted
+                self._changed.wait()
+        return None
+
+    def closed(self) -> bool:
+        """Return whether nobody wants results any more."""
+        return self._closed
+
+    def look_again(self) -> None:
+        """Let whoever waits for a result look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def tell(self, submitted: Submitted[Any], words: Sequence[Any]) -> None:
+        """Have the progress of a task told."""
+        with self._changed:
+            self._reports.append((submitted, words))
+            self._changed.notify_all()
+
+    # For the thread that learns
+
+    def wait_for(self, wanted: Submitted[Any]) -> None:
+        """Return once a task is done; until then compute it, or others."""
+        while True:
+            self.make_reports()
+            with self._changed:
+                if wanted.done:
+                    return
+                here = self._next(wanted=wanted)
+                if here is None and not self._reports:
+                    self._changed.wait()
+            if here is not None:
+                here.compute()
+
+    def make_reports(self) -> None:
+        """Tell what the tasks of others have to tell."""
+        while self._reports:
+            self.report(*self._reports.popleft())
+
+    def report(self, submitted: Submitted[Any], words: Sequence[Any]) -> None:
+        """Tell the progress of a task, unless another one that is under way is being told of.
+
+        Who listens hears of one task after the other.
+        """
+        if self._telling is None or self._telling.done:
+            self._telling = submitted
+        if self._telling is submitted:
+            submitted.progress(*words)
+
+    def _next(
+        self, wanted: Submitted[Any] | None = None, elsewhere: bool = False
+    ) -> Submitted[Any] | None:
+        """Take a task out of those that wait: the one that is wanted, or the most urgent one."""
+        fit = [one for one in self._waiting if not (elsewhere and one[2].only_here)]
+        if not fit:
+            return None
+        chosen = next((one for one in fit if one[2] is wanted), min(fit))
+        self._waiting.remove(chosen)
+        heapq.heapify(self._waiting)
+        return chosen[2]
+
+
+class Submitted(Generic[ResultT]):
+    """A task of `Processes`, computed once, here or elsewhere.
+
+    Attributes
+    ----------
+    only_here
+        Whether it cannot travel, or has failed elsewhere.
+    """
+
+    def __init__(self, task: Task[ResultT], progress: Progress, processes: Processes) -> None:
+        self.task: Task[ResultT] | None = task
+        self.progress = progress
+        self.done = False
+        self.only_here = False
+        self._processes = processes
+        self._result: ResultT | None = None
+        self._problem: Exception | None = None
+        self._warnings: Sequence[Any] = ()
+
+    def result(self) -> ResultT:
+        """Return the result, as `Pending` says."""
+        self._processes.wait_for(self)
+        said, self._warnings = self._warnings, ()
+        for one in said:
+            warnings.warn_explicit(*one)
+        if self._problem is not None:
+            raise self._problem
+        return cast(ResultT, self._result)
+
+    def compute(self) -> None:
+        """Compute in this process; what is raised is raised where the result is asked for."""
+        assert self.task is not None
+        try:
+            self._result = self.task(self._told_here)
+        except Exception as problem:
+            self._problem = problem
+        self.task, self.done = None, True
+
+    def computed(self, result: ResultT | None, problem: Exception | None, said: Any) -> None:
+        """Take what another process found."""
+        self._result, self._problem, self._warnings = result, problem, said
+        self.task, self.done = None, True
+
+    def _told_here(self, stage: str, fraction: float, error: float | None = None) -> None:
+        self._processes.make_reports()
+        self._processes.report(self, (stage, fraction, error))

@@ -1,0 +1,77 @@
+"""A process that computes one task after the other: `Processes` starts it and speaks with it.
+
+Tasks come on standard input and results go to standard output, pickled. This process ends as soon
+as nobody holds the other end of its input any more, also in the middle of a task.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import warnings
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rffpsr_ros.errors import InputError
+
+
+def main() -> None:
+    """Compute until nobody wants it any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that learns
+    back = Connection(os.dup(sys.stdout.fileno()), readable=False)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries that print do no harm
+    parcels: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(parcels,), daemon=True).start()
+    _settle()
+    while True:
+        _answer(parcels.get(), back)
+
+
+def _receive(parcels: queue.SimpleQueue[bytes]) -> None:
+    """Take tasks, and end the process once there can be no more."""
+    source = Connection(os.dup(sys.stdin.fileno()), writable=False)
+    try:
+        while True:
+            parcels.put(source.recv_bytes())
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+def _settle() -> None:
+    """Make this a process that multiplies many small matrices; that imports numpy and scipy."""
+    from rffpsr_ros.parallel.blas_threads import keep_one_blas_thread
+    from rffpsr_ros.parallel.freed_memory import keep_freed_memory
+
+    keep_one_blas_thread()
+    keep_freed_memory()
+
+
+def _answer(parcel: bytes, back: Connection) -> None:
+    from rffpsr_ros.parallel.parcels import packed
+
+    def tell(*words: Any) -> None:
+        back.send_bytes(packed(words))
+
+    def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        tell("progress", stage, fraction, error)
+
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                answer = ("result", pickle.loads(parcel)(progress))
+            except InputError as problem:
+                answer = ("input error", str(problem))
+        tell(*answer, [(w.message, w.category, w.filename, w.lineno) for w in caught])
+    except OSError:
+        os._exit(0)  # nobody listens any more
+    except Exception:
+        tell("failed")
+
+
+if __name__ == "__main__":
+    main()

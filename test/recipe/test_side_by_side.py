@@ -1,0 +1,77 @@
+"""What several processes learn is what one process learns, to the bit."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+QUICK: dict[str, Any] = {"features": 30, "narx_features": 20, "iterations": 20}
+
+
+def recordings(count: int, ticks: int, missing: float = 0.0) -> list[Trajectory]:
+    """A swing whose speed is not seen."""
+    draw = np.random.default_rng(1)
+    runs = []
+    for _ in range(count):
+        actions = draw.uniform(-1, 1, ticks)
+        angle, speed, seen = 0.0, 0.0, []
+        for action in actions:
+            speed += 0.3 * (action - np.sin(angle) - 0.1 * speed)
+            angle += 0.3 * speed
+            seen.append(angle + 0.003 * draw.standard_normal())
+        observations = np.array(seen)[:, None]
+        observations[draw.uniform(size=ticks) < missing] = np.nan
+        runs.append(Trajectory(observations, actions, 0.1))
+    return runs
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        recordings(9, 120),
+        recordings(9, 120, missing=0.02),
+        recordings(2, 1200),  # long enough for output-error models
+        recordings(1, 300),  # few data: windows are chosen
+    ],
+    ids=["short", "gaps", "long", "few"],
+)
+def test_the_model_is_the_same_file(runs: list[Trajectory], tmp_path: Path) -> None:
+    written = []
+    for processes in (1, 3):
+        model = RFFPSR(**QUICK, processes=processes).fit(runs)
+        assert isinstance(model, EnsembleModel)
+        model.save(tmp_path / "model")
+        written.append((tmp_path / "model").read_bytes())
+    assert written[0] == written[1]
+
+
+def test_progress_comes_through_from_every_model() -> None:
+    told: set[str] = set()
+
+    def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        told.add(stage)
+        assert 0 <= fraction <= 1
+
+    RFFPSR(**QUICK, processes=2).fit(recordings(9, 120), progress=progress)
+    assert "baselines" in told
+    assert any(stage.endswith("refinement") for stage in told)
+
+
+def test_data_that_cannot_be_learned_from_are_one_sentence() -> None:
+    still = [Trajectory(np.zeros((200, 1)), run.actions[:, :1], 0.1) for run in recordings(9, 200)]
+    with pytest.raises(InputError, match="constant"):
+        RFFPSR(**QUICK, processes=2).fit(still)
+
+
+def test_the_number_of_processes_is_an_option_that_leaves_no_trace() -> None:
+    learner = RFFPSR.from_mapping({"processes": 2, **QUICK})
+    assert learner.processes == 2
+    assert "processes" not in learner.fit(recordings(9, 60)).record.options
+    with pytest.raises(InputError, match=r"'learning\.proceses' is unknown"):
+        RFFPSR.from_mapping({"proceses": 2})
