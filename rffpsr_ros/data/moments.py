@@ -42,6 +42,10 @@ class Moment:
         self.total += other.total
         self.count += other.count
 
+    def scaled(self, factor: float) -> Moment:
+        """Return the sum in which every window counts so many times as much."""
+        return Moment(factor * self.total, factor * self.count)
+
     @property
     def mean(self) -> Array:
         """Return the sum divided by the number of windows."""
@@ -89,6 +93,10 @@ class Regression:
         """Add another regression's sums."""
         self.target_input.merge(other.target_input)
         self.input_input.merge(other.input_input)
+
+    def scaled(self, factor: float) -> Regression:
+        """Return the sums in which every window counts so many times as much."""
+        return Regression(self.target_input.scaled(factor), self.input_input.scaled(factor))
 
     def solve(self, ridge: float) -> Array:
         """Return the ridge weights (d_y, d_x)."""

@@ -100,22 +100,22 @@ class JointStageOne:
     def __init__(self, history: int, actions: int, outputs: int, form: ConditioningForm) -> None:
         """Prepare empty moments for feature sizes."""
         self._actions, self._split, self._form = actions, outputs * actions, form
-        self._regression = Regression.zeros(self._split + actions * (actions + 1) // 2, history)
+        self.regression = Regression.zeros(self._split + actions * (actions + 1) // 2, history)
 
     def add(
         self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
     ) -> None:
         """Add N windows."""
         targets = np.hstack([khatri_rao(outputs, actions), symmetric_products(actions)])
-        self._regression.add(history, targets, weights)
+        self.regression.add(history, targets, weights)
 
     def merge(self, other: JointStageOne) -> None:
         """Add the sums over other windows."""
-        self._regression.merge(other._regression)
+        self.regression.merge(other.regression)
 
     def solve(self, ridge: float, regularisation: float) -> JointOperators:
         """Return the fitted joint S1."""
-        weights = self._regression.solve(ridge)
+        weights = self.regression.solve(ridge)
         return JointOperators(
             weights[: self._split],
             weights[self._split :],
@@ -143,22 +143,22 @@ class ConditionalStageOne:
     def __init__(self, history: int, actions: int, outputs: int) -> None:
         """Prepare empty moments for feature sizes."""
         self._shape = (outputs, history, actions)
-        self._regression = Regression.zeros(outputs, history * actions)
+        self.regression = Regression.zeros(outputs, history * actions)
 
     def add(
         self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
     ) -> None:
         """Add N windows."""
-        self._regression.add(khatri_rao(history, actions), outputs, weights)
+        self.regression.add(khatri_rao(history, actions), outputs, weights)
 
     def merge(self, other: ConditionalStageOne) -> None:
         """Add the sums over other windows."""
-        self._regression.merge(other._regression)
+        self.regression.merge(other.regression)
 
     def solve(self, ridge: float, regularisation: float) -> TensorOperators:
         """Return the fitted conditional S1; ``regularisation`` has no part in it."""
         del regularisation
-        return TensorOperators(self._regression.solve(ridge).reshape(self._shape))
+        return TensorOperators(self.regression.solve(ridge).reshape(self._shape))
 
 
 class AdditiveOperators(NamedTuple):

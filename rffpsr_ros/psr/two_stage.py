@@ -125,7 +125,7 @@ def _learn_system(
 
     report("stage one", 0.0)
     maps = stage_one(
-        chunks, _NewRegression(options), options.ridge, options.stage_one_regularisation
+        chunks, NewRegression(options), options.ridge, options.stage_one_regularisation
     )
     report("stage two", 0.0)
     projection = project_states(maps, chunks, options.state_rank, options.tolerance, generator)
@@ -149,47 +149,53 @@ def stage_one(
 
     ``regression`` makes an empty one for the numbers of history, action and output features.
     """
-    sums = chunks.total(_StageOneWork(regression))
-    state, *extended = (part.solve(ridge, regularisation) for part in sums.parts)
-    return StageOneMaps(state, tuple(extended))
+    return chunks.total(StageOneWork(regression)).maps(ridge, regularisation)
 
 
 @dataclass
-class _StageOneSums:
+class StageOneSums:
     """The regressions of stage one: of Q_t, then of the parts of P_t."""
 
     parts: list[StageOne]
 
-    def merge(self, other: _StageOneSums) -> None:
+    def maps(self, ridge: float, regularisation: float) -> StageOneMaps:
+        """Return the fitted maps."""
+        state, *extended = (part.solve(ridge, regularisation) for part in self.parts)
+        return StageOneMaps(state, tuple(extended))
+
+    def merge(self, other: StageOneSums) -> None:
+        """Add the sums over other windows."""
         for ours, theirs in zip(self.parts, other.parts, strict=True):
             ours.merge(theirs)
 
 
 @dataclass(frozen=True)
-class _NewRegression:
+class NewRegression:
     """Makes empty stage-one regressions, here or in another process."""
 
     options: TwoStageOptions
 
     def __call__(self, history: int, actions: int, outputs: int) -> StageOne:
+        """Return an empty one for the numbers of history, action and output features."""
         if self.options.stage_one == "conditional":
             return ConditionalStageOne(history, actions, outputs)
         return JointStageOne(history, actions, outputs, self.options.conditioning)
 
 
 @dataclass(frozen=True)
-class _StageOneWork:
+class StageOneWork:
     """The sums of stage one over one chunk."""
 
     regression: Callable[[int, int, int], StageOne]
 
-    def __call__(self, chunk: InstanceFeatures) -> _StageOneSums:
+    def __call__(self, chunk: InstanceFeatures) -> StageOneSums:
+        """Return the sums over the windows of a chunk."""
         parts = []
         for pair in (chunk.state, *chunk.extended):
             sizes = chunk.history.shape[1], pair.actions.shape[1], pair.outputs.shape[1]
             parts.append(self.regression(*sizes))
             parts[-1].add(chunk.history, pair.actions, pair.outputs, chunk.weights)
-        return _StageOneSums(parts)
+        return StageOneSums(parts)
 
 
 def _expected_observation(states: Array, chunk: WindowFeatures) -> tuple[Array, Array]:
