@@ -53,8 +53,13 @@ def random_fourier_features(points: Array, frequencies: Array) -> Array:
 
     Inner products approach exp(-|x - y|^2 / (2 bandwidth^2)) at a rate 1 / sqrt(D).
     """
-    features = waves_of_phases(points @ frequencies.T)
-    features *= 1 / np.sqrt(max(len(frequencies), 1))
+    return fourier_features_of(points @ frequencies.T)
+
+
+def fourier_features_of(phases: Array) -> Array:
+    """Return [cos, sin] / sqrt(D), (..., 2 D), of phases (..., D)."""
+    features = waves_of_phases(phases)
+    features *= 1 / np.sqrt(max(phases.shape[-1], 1))
     return features
 
 

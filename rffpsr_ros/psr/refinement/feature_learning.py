@@ -202,7 +202,7 @@ def _task(
     if options.state:
         states, _ = filter_segments(start, structure, train, keep=False)
     return LearningTask(
-        FeedbackModel(structure, start, window_map, with_one),
+        FeedbackModel(structure, start, window_map, with_one, np.float32),
         train,
         states,
         validation,

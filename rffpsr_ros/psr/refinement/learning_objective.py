@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import ssyrk
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.refinement.sensitivities import (
@@ -50,17 +51,19 @@ class Objective(NamedTuple):
             root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)
             weighted = np.where(counted, missed, 0.0) * root
             slope = gradient(learnable, found, weighted * root)
-            curvature = np.zeros((len(point), len(point)), np.float32)
+            curvature = np.zeros((len(point), len(point)), np.float32, order="F")
             share = slice(None, None, max(1, round(len(missed) / self.curved)))
             scale = root[share] * np.sqrt(counted.sum(axis=0) / counted[share].sum(axis=0))
             first = 0
             for rows in jacobian(learnable, found.pick(share), np.float32):
                 scaled = rows * scale[first : first + len(rows), ..., None].astype(np.float32)
                 flat = scaled.reshape(-1, len(point))
-                curvature += flat.T @ flat
+                # The upper triangle of J^T J: half the products.
+                curvature = ssyrk(1.0, flat.T, 1.0, curvature, overwrite_c=True)
                 first += len(rows)
         slope += self.precision * (point - self.centre)
-        whole = curvature.astype(np.float64) + np.diag(self.precision)
+        upper = np.triu(curvature, 1).astype(np.float64)
+        whole = upper + upper.T + np.diag(np.diag(curvature) + self.precision)
         loss = float(np.mean(np.log(mean))) + self._penalty(point)
         return loss, slope, whole
 

@@ -19,7 +19,7 @@ from rffpsr_ros.data.tick_windows import newest_ticks
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.filter_step import StepCache, filter_step, filter_step_gradient, state_part
-from rffpsr_ros.psr.fourier_features import random_fourier_features
+from rffpsr_ros.psr.fourier_features import fourier_features_of
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 
 TOGETHER = 64
@@ -64,6 +64,7 @@ class FeedbackModel(NamedTuple):
     tensors: TrainableParameters  # of the filter
     window_map: Array  # (d_x, d_x): what x is of the NARX term's window
     arx_map: Array  # (d_w, d_w): what w is of the ARX term's window and a one
+    waves: type[np.floating] = np.float64  # what cosines and sines are computed in
 
 
 class PredictedTick(NamedTuple):
@@ -214,7 +215,8 @@ def _predict(
         low, high = _window_limits(structure)
         held = np.minimum(np.maximum(raw, low), high)
     window = held @ predictor.window_map.T
-    waves = random_fourier_features(window, learnable.frequencies)
+    phases = (window @ learnable.frequencies.T).astype(predictor.waves, copy=False)
+    waves = fourier_features_of(phases)
     ones = np.ones((len(seen), 1))
     linear = np.concatenate([*newest_ticks(structure.arx_past, seen, acted), ones], axis=1)
     inputs = np.concatenate([waves, linear @ predictor.arx_map.T, joined], axis=1)
