@@ -39,9 +39,15 @@ class Blend(NamedTuple):
 
 
 def blend(
-    candidates: Sequence[Candidate], prepared: Preparation, settings: RecipeSettings
+    candidates: Sequence[Candidate],
+    baselines_from: int,
+    prepared: Preparation,
+    settings: RecipeSettings,
 ) -> Blend:
-    """Return how candidates are blended up to the horizon that they were trained for."""
+    """Return how candidates are blended up to the horizon that they were trained for.
+
+    From the place ``baselines_from`` on they are baselines.
+    """
     held_out = HeldOut(
         judged_blocks(prepared, settings),
         prepared.options.past,
@@ -50,7 +56,7 @@ def blend(
     )
     errors = [held_out.errors(candidate.by_fold) for candidate in candidates]
     deviation = observation_deviation(prepared)
-    limits = _output_limits(errors, deviation, prepared, settings)
+    limits = _output_limits(errors, baselines_from, deviation, prepared, settings)
     if limits is not None:
         targets, fallback = held_out.targets(), errors[limits.fallback]
         errors = [_limited(one, fallback, targets, limits) for one in errors]
@@ -132,22 +138,22 @@ def score(errors: Sequence[Array], deviation: Array) -> float:
 
 def _output_limits(
     errors: Sequence[Sequence[Array]],
+    baselines_from: int,
     deviation: Array,
     prepared: Preparation,
     settings: RecipeSettings,
 ) -> OutputLimits | None:
     """Return limits some way beyond the recordings, with the best baseline as fallback.
 
-    ``fallback`` is its place among candidates, of which the first is RFF-PSR. Without a baseline
-    there are no limits.
+    ``fallback`` is its place among candidates. Without a baseline there are no limits.
     """
-    if len(errors) == 1:
+    if len(errors) == baselines_from:
         return None
-    scores = [score(of_baseline, deviation) for of_baseline in errors[1:]]
+    scores = [score(of_baseline, deviation) for of_baseline in errors[baselines_from:]]
     rows = np.concatenate([trajectory.observations for trajectory in prepared.recordings])
     low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
     span = settings.limit_margin * (high - low)
-    return OutputLimits(low - span, high + span, 1 + int(np.argmin(scores)))
+    return OutputLimits(low - span, high + span, baselines_from + int(np.argmin(scores)))
 
 
 def _limited(

@@ -25,19 +25,19 @@ from rffpsr_ros.recipe.select import Selection
 
 def calibrate(
     prepared: Preparation,
-    selection: Selection,
+    selections: Sequence[Selection],
     candidates: Sequence[Candidate],
     blend: Blend,
     beyond: LongHorizons | None,
 ) -> EnsembleModel:
     """Return the ensemble of all candidates that have a weight or are fallen back on."""
     parts = _ensemble_parts(candidates, blend, beyond)
-    metrics = _metrics(prepared, selection, candidates, blend, beyond)
-    notes = prepared.notes + _notes(selection, candidates, blend, beyond, metrics)
+    metrics = _metrics(prepared, selections, candidates, blend, beyond)
+    notes = prepared.notes + _notes(selections, candidates, blend, beyond, metrics)
     bounds = learned_bounds([trajectory.observations for trajectory in prepared.recordings])
     return EnsembleModel(
         Signature.of(prepared.recordings[0]),
-        TrainingRecord(asdict(selection.options), metrics, notes),
+        TrainingRecord(asdict(_leading(selections, blend).options), metrics, notes),
         parts._replace(bounds=bounds),
         conformal_bands(np.concatenate(blend.blended)),
     )
@@ -79,7 +79,7 @@ def members_taking_part(
 
 def _metrics(
     prepared: Preparation,
-    selection: Selection,
+    selections: Sequence[Selection],
     candidates: Sequence[Candidate],
     blend: Blend,
     beyond: LongHorizons | None,
@@ -97,7 +97,7 @@ def _metrics(
             }
             for name, one in errors.items()
         },
-        "trials": dict(selection.scores),
+        "trials": {name: score for one in selections for name, score in one.scores.items()},
         "ensemble_weights": {
             name: blend.weights[..., place].mean(axis=1).tolist()
             for place, name in enumerate(names)
@@ -105,7 +105,7 @@ def _metrics(
         "validation_mse": squares.sum(axis=1).tolist(),
         "validation_mse_by_observation": squares.tolist(),
         "long_horizons": {} if beyond is None else dict(beyond.scores),
-        "members": [dict(model.record.metrics) for model in selection.models],
+        "members": [dict(model.record.metrics) for one in selections for model in one.models],
     }
 
 
@@ -115,7 +115,7 @@ def _mean_squares(errors: Sequence[Array]) -> Array:
 
 
 def _notes(
-    selection: Selection,
+    selections: Sequence[Selection],
     candidates: Sequence[Candidate],
     blend: Blend,
     beyond: LongHorizons | None,
@@ -125,14 +125,14 @@ def _notes(
     names = [candidate.name for candidate in candidates]
     judged = {name: one["score"] for name, one in metrics["cross_validation"].items()}
     notes = [
-        f"{len(selection.models)} RFF-PSR models, each with another part of all recordings held"
-        " out; error on the parts held out, relative to the variance, lower is better:"
-        f" {_listed(judged, '.3g')}"
+        f"{sum(len(one.models) for one in selections)} RFF-PSR models, each with a part of all"
+        " recordings held out; error on the parts held out, relative to the variance, lower is"
+        f" better: {_listed(judged, '.3g')}"
     ]
-    if selection.scores:
-        trials = _listed(selection.scores, ".3g")
+    if metrics["trials"]:
+        trials = _listed(metrics["trials"], ".3g")
         notes.append(f"candidate configurations on the first folds, with scores: {trials}")
-    notes += selection.models[0].record.notes
+    notes += selections[0].models[0].record.notes
     first, last = (
         _listed(dict(zip(names, blend.weights[h].mean(axis=0), strict=True)), ".2f")
         for h in (0, -1)
@@ -145,6 +145,12 @@ def _notes(
             f" {_listed(beyond.scores, '.3g')}"
         )
     return tuple(notes)
+
+
+def _leading(selections: Sequence[Selection], blend: Blend) -> Selection:
+    """Return the selection with the largest weight; candidates begin with these, in this order."""
+    weights = blend.weights[..., : len(selections)].mean(axis=(0, 1))
+    return selections[int(np.argmax(weights))]
 
 
 def _listed(values: Mapping[str, float], form: str) -> str:

@@ -6,7 +6,7 @@ once more with nothing held out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,12 +22,22 @@ from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.psr.refinement.learning_effort import affordable
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SAFE = "regularised"
-"""The configuration that the others have to beat."""
+"""The configuration that others with drawn features have to beat."""
+
+
+class Family(NamedTuple):
+    """Configurations of RFF-PSR of which one is selected, for a place of its own in the blend."""
+
+    name: str
+    configurations: Mapping[str, RFFPSROptions]
+    safe: str
+    """The configuration that the others have to beat."""
 
 
 class Candidate(NamedTuple):
@@ -40,12 +50,38 @@ class Candidate(NamedTuple):
     """Who is judged: each has not learned from what its fold holds out."""
 
 
+def families(
+    options: RFFPSROptions, settings: RecipeSettings, columns: int, acted: int
+) -> list[Family]:
+    """Return the families for so many observations and actions.
+
+    The NARX term's features are drawn in one and, where the options have that tried and a step of
+    it costs no more than it may, learned in the other. Drawn ones are the surer where a robot goes
+    beyond what it was learned from, learned ones by far the more exact within.
+    """
+    drawn = configurations(options, settings)
+    safest = SAFE if SAFE in drawn else next(iter(drawn))
+    found = [Family("rff_psr", drawn, safest)]
+    learned = replace(drawn[safest], narx_learning="on")
+    longer = replace(learned, narx_past=settings.learned_longer * options.narx_past)
+    effort = settings.fit.features.within(options.iterations)
+    offered = {
+        name: one
+        for name, one in {"learned": learned, "learned, longer": longer}.items()
+        if affordable(effort, one.arx_past, one.narx_past, columns, acted)
+    }
+    choice = options.narx_learning == "auto" and len(drawn) > 1
+    terms = options.arx_past and options.narx_past and options.narx_features
+    if choice and terms and effort.steps and "learned" in offered:
+        found.append(Family("rff_psr, learned", offered, "learned"))
+    return found
+
+
 def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str, RFFPSROptions]:
-    """Return the candidate configurations of RFF-PSR by name; one, if the options leave no choice.
+    """Return the configurations with drawn features by name; one, if the options leave no choice.
 
     Refinement starts from regressions whose ridges did best, with gentle steps, or from lightly
-    regularised ones, with full steps; ARX and NARX term have long windows or short ones; the NARX
-    term's features are drawn or, where the options have them tried, learned.
+    regularised ones, with full steps; ARX and NARX term have long windows or short ones.
     """
     if options.refinement != "rollout" or options.refine_from != "both":
         return {"as given": options}
@@ -59,10 +95,6 @@ def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str
             narx_past=options.short_past,
             narx_features=settings.short_features * options.narx_features,
         )
-    if options.arx_past and options.narx_features and options.narx_learning == "auto":
-        learned = replace(safe, narx_learning="on")
-        longer = replace(learned, narx_past=settings.learned_longer * options.narx_past)
-        found |= {"learned": learned, "learned, longer": longer}
     return found
 
 

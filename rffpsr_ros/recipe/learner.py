@@ -24,7 +24,7 @@ from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.calibrate import calibrate
-from rffpsr_ros.recipe.candidates import Candidate, baselines, configurations
+from rffpsr_ros.recipe.candidates import Candidate, baselines, families
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
@@ -160,13 +160,16 @@ def _fit_ensemble(
     """Return the ensemble of models learned on folds and of what competes with them."""
     coming = baselines(prepared, settings, workers)
     chosen = choose_windows(prepared, settings, progress, workers)
-    selection = select(chosen.learners, configurations(chosen.options, settings), settings)
+    like = prepared.recordings[0]
+    columns, acted = len(like.observation_names), len(like.action_names)
+    offered = families(chosen.options, settings, columns, acted)
+    selections = select(chosen.learners, offered, settings)
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
-    rff_psr = Candidate("rff_psr", selection.models, selection.models)
+    own = [Candidate(one.family, one.models, one.models) for one in selections]
     learned = [pending.result() for pending in coming]
-    candidates = [rff_psr, *(one for one in learned if one is not None)]
-    blended = blend(candidates, prepared, settings)
+    candidates = [*own, *(one for one in learned if one is not None)]
+    blended = blend(candidates, len(own), prepared, settings)
     progress("long horizons", 0.0)
     beyond = blend_long_horizons(candidates, blended.limits, prepared, settings, workers)
-    return calibrate(prepared, selection, candidates, blended, beyond)
+    return calibrate(prepared, selections, candidates, blended, beyond)

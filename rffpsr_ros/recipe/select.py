@@ -1,4 +1,4 @@
-"""Which candidate configuration of RFF-PSR is learned on all folds: decided on the first two."""
+"""Which configurations of RFF-PSR are learned on all folds: decided on the first two."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.recipe.candidates import SAFE
+from rffpsr_ros.recipe.candidates import Family
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.trials import Trial
 
@@ -35,8 +35,9 @@ class Learns(Protocol):
 
 
 class Selection(NamedTuple):
-    """The configuration that was selected, and the scores of all."""
+    """The configuration that was selected of a family, and the scores of all."""
 
+    family: str
     options: RFFPSROptions
     models: Sequence[RFFPSRModel]
     """One a fold."""
@@ -45,30 +46,55 @@ class Selection(NamedTuple):
 
 
 def select(
-    learners: Sequence[Learns],
-    configurations: Mapping[str, RFFPSROptions],
-    settings: RecipeSettings,
-) -> Selection:
-    """Return the best configuration, with a model for each of the folds.
+    learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings
+) -> list[Selection]:
+    """Return the best configuration of each family that is promising."""
+    hopeful = _promising(learners[0], families, settings)
+    if len(hopeful) > 1:
+        for family in hopeful:
+            learners[1].expect(family.configurations[family.safe])
+    return [_best_of(family, learners, settings) for family in hopeful]
+
+
+def _promising(
+    learner: Learns, families: Sequence[Family], settings: RecipeSettings
+) -> list[Family]:
+    """Return the families without those that are hopeless on the first fold.
+
+    What is learned there to tell is learned anyway. A family that is far behind would have next to
+    no weight, and cost as much as the other.
+    """
+    if len(families) == 1:
+        return list(families)
+    safe = [family.configurations[family.safe] for family in families]
+    for options in safe:
+        learner.expect(options)
+    scores = [_score([learner.trial(options)]) for options in safe]
+    hopeful = settings.hopeless * min(scores)
+    return [family for family, score in zip(families, scores, strict=True) if score <= hopeful]
+
+
+def _best_of(family: Family, learners: Sequence[Learns], settings: RecipeSettings) -> Selection:
+    """Return the best configuration of a family, with a model for each of the folds.
 
     With a choice every configuration is tried on the first fold, the most promising one first:
     others can be given up as soon as they are seen to stay far behind. Those that are close there
     are tried on the second too: few recordings in one fold may flatter one. Scores are geometric
     means.
     """
+    configurations, safe = family.configurations, family.safe
     if len(configurations) == 1:
-        (options,) = configurations.values()
-        return _learned(learners, options, [], {})
+        return _learned(learners, family, safe, [], {})
     first, *others = learners
     for learner in others:
-        learner.begin([configurations[SAFE]])
+        learner.begin([configurations[safe]])
     first.begin(configurations.values())
     order = sorted(configurations, key=lambda name: first.start_score(configurations[name]))
     trials = {order[0]: [first.trial(configurations[order[0]])]}
     for name in order[1:]:  # now that there is a score for them to stay behind
         first.expect(configurations[name])
     trials |= {name: [first.trial(configurations[name])] for name in order[1:]}
-    close = _close(trials, settings.close)
+    close = _close(trials, safe, settings.close)
     if len(close) > 1:
         for name in close:
             others[0].expect(configurations[name])
@@ -76,31 +102,33 @@ def select(
             trials[name].append(others[0].trial(configurations[name]))
     scores = {name: _score(made) for name, made in trials.items()}
     best = min(close, key=scores.__getitem__)
-    if SAFE in close and scores[best] >= settings.clearly_better * scores[SAFE]:
-        best = SAFE
-    return _learned(learners, configurations[best], trials[best], scores)
+    if safe in close and scores[best] >= settings.clearly_better * scores[safe]:
+        best = safe
+    return _learned(learners, family, best, trials[best], scores)
 
 
-def _close(trials: Mapping[str, Sequence[Trial]], factor: float) -> list[str]:
+def _close(trials: Mapping[str, Sequence[Trial]], safe: str, factor: float) -> list[str]:
     """Return the safe configuration, and those that are better, if within a factor of the best."""
     scores = {name: _score(made) for name, made in trials.items()}
-    better = [name for name in trials if name == SAFE or scores[name] < scores[SAFE]]
+    better = [name for name in trials if name == safe or scores[name] < scores[safe]]
     return [name for name in better if scores[name] <= factor * min(scores.values())]
 
 
 def _learned(
     learners: Sequence[Learns],
-    options: RFFPSROptions,
+    family: Family,
+    chosen: str,
     trials: Sequence[Trial],
     scores: Mapping[str, float],
 ) -> Selection:
     """Return the selection after trials on those folds on which there were none yet."""
+    options = family.configurations[chosen]
     rest = learners[len(trials) :]
     for learner in rest:
         learner.expect(options)
     made = [*trials, *(learner.trial(options) for learner in rest)]
     coming = [trial.finalise() for trial in made]
-    return Selection(options, [model.result() for model in coming], scores)
+    return Selection(family.name, options, [model.result() for model in coming], scores)
 
 
 def _score(trials: Sequence[Trial]) -> float:

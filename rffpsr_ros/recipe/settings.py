@@ -116,6 +116,10 @@ class RecipeSettings:
 
     # select
 
+    hopeless: float = 4.0
+    """Of drawn and learned features, what has so many times the other's score on the first fold is
+    not learned on the others."""
+
     close: float = 1.7
     """Scores on one fold that differ by less than this factor do not decide, unless it is the safe
     configuration that is better."""

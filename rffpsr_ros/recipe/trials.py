@@ -65,7 +65,8 @@ class FoldLearner:
         self._beginnings: list[Pending[_Begun]] = []
         self._begun = _Begun(None, {})
         self._expected: dict[RFFPSROptions, Pending[_Tried]] = {}
-        self._best = float("inf")
+        self._trials: dict[RFFPSROptions, Trial] = {}
+        self._best: dict[str, float] = {}
 
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Have what comes before the refinement of configurations computed beforehand.
@@ -99,25 +100,37 @@ class FoldLearner:
         return self._initialised(self._own(options)).starts.score
 
     def trial(self, options: RFFPSROptions) -> Trial:
-        """Return the result of ``options``; given up if far behind that of others."""
+        """Return the result of ``options``, computed once; given up if far behind that of others.
+
+        The others are those whose features are drawn, or learned, as these are.
+        """
         options = self._own(options)
+        if options not in self._trials:
+            self._trials[options] = self._trial(options)
+        return self._trials[options]
+
+    def _trial(self, options: RFFPSROptions) -> Trial:
         expected = self._expected.pop(options, None) or self._tried(options)
         tried = expected.result()
         hopeless, withstood = self._settings.fit.refinement.hopeless, tried.refined.withstood
-        if hopeless * tried.rival >= withstood > hopeless * self._best:
+        if hopeless * tried.rival >= withstood > hopeless * self._rival(options):
             # The rival was not known when this was begun; with it, it would have been given up.
             tried = self._tried(options).result()
         self._begun = self._begun.together_with(tried.begun)
         fitted, refined = self._begun.fitted, tried.refined
         assert fitted is not None
         score = refined.notes.get("score_after", float("nan"))
-        self._best = min(self._best, score)
+        self._best[options.narx_learning] = min(self._rival(options), score)
 
         def finalise() -> Pending[RFFPSRModel]:
             task = _Completion(fitted, refined, options, self._settings.fit)
             return self._workers.submit(task, self._progress)
 
         return Trial(score, finalise)
+
+    def _rival(self, options: RFFPSROptions) -> float:
+        """Return the best score by now of those whose features are drawn, or learned, likewise."""
+        return self._best.get(options.narx_learning, float("inf"))
 
     def _own(self, options: RFFPSROptions) -> RFFPSROptions:
         return replace(options, seed=options.seed + self._number)
@@ -153,7 +166,9 @@ class FoldLearner:
         """Have a trial computed, by one of the workers or with their help."""
         self._take_beginnings()
         usual = self._settings.fit
-        refinement = replace(usual.refinement, tries=self._settings.tries, rival=self._best)
+        refinement = replace(
+            usual.refinement, tries=self._settings.tries, rival=self._rival(options)
+        )
         settings = replace(usual, refinement=refinement)
         beginning = self._task([options])
         if options.minibatches == 1:

@@ -9,7 +9,7 @@ from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.parallel.workers import THIS_PROCESS
 from rffpsr_ros.progress import silent
-from rffpsr_ros.recipe.candidates import configurations
+from rffpsr_ros.recipe.candidates import SAFE, Family, configurations, families
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.trials import Trial
@@ -18,6 +18,8 @@ Scores = Mapping[str, tuple[float, ...]]
 
 
 def name_of(options: RFFPSROptions) -> str:
+    if options.narx_learning == "on":
+        return "learned, longer" if options.narx_past > 4 else "learned"
     if options.refine_from == "light":
         return "light"
     return "short" if options.arx_past == options.short_past else "regularised"
@@ -50,7 +52,8 @@ def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
     made: list[tuple[str, int]] = []
     settings = RecipeSettings()
     learners = [Fold(n, scores, made) for n in range(3)]
-    selection = select(learners, configurations(RFFPSROptions(), settings), settings)
+    drawn = Family("rff_psr", configurations(RFFPSROptions(), settings), SAFE)
+    (selection,) = select(learners, [drawn], settings)
     return name_of(selection.options), made
 
 
@@ -86,14 +89,62 @@ def test_the_configuration_is_selected_by_two_folds_where_one_does_not_decide(
     assert promise == sorted(promise)
 
 
-def test_learned_features_compete_where_they_are_asked_for() -> None:
-    settings = RecipeSettings()
-    assert not [name for name in configurations(RFFPSROptions(), settings) if "learned" in name]
-    asked = configurations(RFFPSROptions(narx_learning="auto"), settings)
-    learned = {name for name, options in asked.items() if options.narx_learning == "on"}
-    assert learned == {"learned", "learned, longer"}
-    assert {asked[name].narx_past for name in learned} == {4, 8}
-    assert {options.narx_learning for name, options in asked.items() if name not in learned} == {
-        "off"
+def offered(**options: object) -> list[Family]:
+    return families(RFFPSROptions(**options), RecipeSettings(), 1, 1)  # type: ignore[arg-type]
+
+
+def test_learned_features_are_a_family_of_their_own() -> None:
+    drawn, learned = offered()
+    assert set(drawn.configurations) == {SAFE, "light", "short"}
+    assert set(learned.configurations) == {"learned", "learned, longer"}
+    assert [one.narx_past for one in learned.configurations.values()] == [4, 8]
+    assert {one.narx_learning for one in drawn.configurations.values()} == {"off"}
+    assert {one.narx_learning for one in learned.configurations.values()} == {"on"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"narx_learning": "off"},
+        {"narx_learning": "on"},
+        {"narx_past": 0},
+        {"narx_features": 0},
+        {"arx_past": 0},
+        {"iterations": 1},
+        {"refine_from": "light"},
+    ],
+)
+def test_there_is_one_family_where_options_leave_no_choice(options: dict[str, object]) -> None:
+    (family,) = offered(**options)
+    assert family.name == "rff_psr"
+
+
+def test_features_are_not_learned_where_columns_make_it_too_dear() -> None:
+    assert len(families(RFFPSROptions(), RecipeSettings(), 6, 4)) == 1
+
+
+@pytest.mark.parametrize(
+    ("regularised", "learned", "left"),
+    [
+        (1.0, 0.9, {"rff_psr", "rff_psr, learned"}),
+        (1.0, 0.2, {"rff_psr, learned"}),
+        (1.0, 5.0, {"rff_psr"}),
+    ],
+)
+def test_a_family_that_is_hopeless_on_the_first_fold_is_not_learned(
+    regularised: float, learned: float, left: set[str]
+) -> None:
+    made: list[tuple[str, int]] = []
+    scores = {
+        "regularised": (regularised,) * 3,
+        "light": (9 * regularised,),
+        "short": (9 * regularised,),
+        "learned": (learned,) * 3,
+        "learned, longer": (9 * learned,),
     }
-    assert len(configurations(RFFPSROptions(narx_learning="auto", narx_past=0), settings)) >= 3
+    learners = [Fold(n, scores, made) for n in range(3)]
+    selections = select(learners, offered(), RecipeSettings())
+    assert {one.family for one in selections} == left
+    assert {name for name, fold in made if fold == 2} == {
+        "learned" if "learned" in family else "regularised" for family in left
+    }

@@ -239,12 +239,13 @@ def _with_learned_features(
 ) -> Starts:
     """Return starts with learned features, or those given where learning them does not pay."""
     structure = starts.best.structure.astype(np.float32)
-    if not (structure.arx_past and structure.narx_past):
+    learning = settings.features.within(options.iterations)
+    if not (structure.arx_past and structure.narx_past and learning.steps):
         return starts
     train = _segments(prepared.train, structure, options, settings)
     validation = _judged_segments(prepared.validation, structure, options, settings)
     learned = learned_starts(
-        prepared, starts, train, validation, options, settings.features, generator, progress
+        prepared, starts, train, validation, options, learning, generator, progress
     )
     if learned is None:
         return starts

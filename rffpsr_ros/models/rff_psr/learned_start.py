@@ -38,7 +38,8 @@ def learned_starts(
     plain = starts.best
     columns, acted = train.observations.shape[2], train.actions.shape[2]
     learning = replace(learning, horizon=min(options.rollout_horizon, options.future))
-    fitting = affordable(learning, plain.structure, columns, acted)
+    arx_past, narx_past = plain.structure.arx_past, plain.structure.narx_past
+    fitting = affordable(learning, arx_past, narx_past, columns, acted)
     if fitting is None:
         return None
     structure = plain.structure._replace(limits=standard_limits(prepared, options.margin))

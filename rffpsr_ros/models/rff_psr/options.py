@@ -55,7 +55,8 @@ class RFFPSROptions:
     horizon
         Ticks that rolled-out refinement looks ahead; None: ``future``.
     iterations, learning_rate
-        Steps of rolled-out refinement, and the first one's relative size.
+        Steps of rolled-out refinement, and the first one's relative size. Features are learned in
+        half as many steps, at the most.
     batch, minibatches
         Each of these steps sums up the gradients of so many minibatches, each of ``batch``
         stretches of recordings; fewer where there are no more stretches. The workers of a cluster
@@ -72,7 +73,8 @@ class RFFPSROptions:
         Ticks of history and random frequencies of the NARX term; 0: none.
     narx_learning
         Whether the NARX term's features are learned before refinement, and not only drawn; "auto":
-        where that clearly betters the held-out score.
+        models of both kinds are blended or, where there is a single model, what is clearly better
+        on held-out recordings.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are a candidate too; 0: not.
@@ -114,7 +116,7 @@ class RFFPSROptions:
     arx_past: int = 20
     narx_past: int = 4
     narx_features: int = 100
-    narx_learning: NarxLearning = "off"
+    narx_learning: NarxLearning = "auto"
     short_past: int = 2
     margin: float = 0.1
     folds: int | None = None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rffpsr_ros.psr.predictor import FixedStructure
-
 MOST_PARAMETERS = 1500
 """So many are learned at the most."""
 
@@ -48,17 +46,21 @@ class FeatureLearningOptions:
     """Whether the predictive state takes part in the readout that is learned; steps then take five
     times as long."""
 
+    def within(self, iterations: int) -> FeatureLearningOptions:
+        """Return options of no more than half as many steps as refinement has iterations."""
+        return replace(self, steps=min(self.steps, iterations // 2))
+
 
 def affordable(
-    options: FeatureLearningOptions, structure: FixedStructure, columns: int, acted: int
+    options: FeatureLearningOptions, arx_past: int, narx_past: int, columns: int, acted: int
 ) -> FeatureLearningOptions | None:
     """Return options whose steps cost no more than `WORK`; None where too few units remain.
 
     What a step costs is J^T J, which grows as the rollouts times the square of the parameters, of
     which the ARX term's alone are very many where columns are.
     """
-    linear = structure.arx_past * (columns + acted) + acted + 1
-    window = structure.narx_past * (columns + acted) + acted
+    linear = arx_past * (columns + acted) + acted + 1
+    window = narx_past * (columns + acted) + acted
     units = min(options.units, (MOST_PARAMETERS - linear * columns) // (window + 2 * columns))
     if units < LEAST_UNITS:
         return None
