@@ -95,7 +95,7 @@ QUICK = (
 """Options for a training in which only its going through matters."""
 
 
-def swing(ticks: int, seed: int) -> tuple[Any, Any]:
+def swing(ticks: int, seed: int, gain: float = 1.0) -> tuple[Any, Any]:
     """Return voltages (T,) and angles (T + 1,) of a damped swing driven at random."""
     import numpy as np
 
@@ -104,16 +104,18 @@ def swing(ticks: int, seed: int) -> tuple[Any, Any]:
     angle = np.zeros(ticks + 1)
     speed = 0.0
     for k in range(ticks):
-        speed += 0.02 * (-4 * np.sin(angle[k]) - 0.5 * speed + 6 * voltage[k])
+        speed += 0.02 * (-4 * np.sin(angle[k]) - 0.5 * speed + 6 * gain * voltage[k])
         angle[k + 1] = angle[k] + 0.02 * speed
     return voltage, angle
 
 
-def write_robot(path: Path, ticks: int = 600, seed: int = 0, storage: Any = "mcap") -> Path:
+def write_robot(
+    path: Path, ticks: int = 600, seed: int = 0, storage: Any = "mcap", gain: float = 1.0
+) -> Path:
     """Write a bag in which command k comes 1 ms after angle k, so that it acts on angle k + 1."""
     from rffpsr_ros.recordings.bags.writer import BagWriter
 
-    voltage, angle = swing(ticks, seed)
+    voltage, angle = swing(ticks, seed, gain)
     with BagWriter(path, storage) as bag:
         bag.add_topic("/encoder", ENCODER)
         bag.add_topic("/motor", MOTOR)

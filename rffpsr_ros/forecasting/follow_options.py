@@ -34,6 +34,8 @@ class FollowOptions:
     rejection_threshold
         How many widths of its trained range an input may lie outside of it, see `InputGate`: one
         number for all columns, or one for each observation and then for each action.
+    adapt
+        Whether forecasts are corrected by what is learned of their errors, see `AdaptiveModel`.
     """
 
     horizon: int = 10
@@ -45,6 +47,7 @@ class FollowOptions:
     compiled: bool = True
     lead: int = 1
     rejection_threshold: tuple[float, ...] = (REJECTION_THRESHOLD,)
+    adapt: bool = False
 
     def __post_init__(self) -> None:
         """Take any sequence of numbers for thresholds: JSON and ROS know no tuples."""

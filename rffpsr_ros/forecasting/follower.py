@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel, taken_over
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.future_actions import FutureActions
 from rffpsr_ros.forecasting.live_error import LiveError
@@ -25,6 +26,9 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 from rffpsr_ros.signals.sampler import Sampler
 from rffpsr_ros.signals.tracks import Decode
+
+SILENCES = ("gap", "missing", "expired")
+"""Causes of a segment's end that leave the robot what it was."""
 
 
 class Forecast(NamedTuple):
@@ -103,7 +107,7 @@ class Follower:
     ) -> None:
         self.options = options or FollowOptions()
         self._loaded = model
-        self.model = inference_model_tried(model, self.options.compiled)
+        self.model = self._as_it_runs()
         self.configuration = channels_of(model)
         self.guard = Guard(self.model, self.options.rejection_threshold)
         self.ticks_since_outlier: int | None = None
@@ -117,6 +121,7 @@ class Follower:
         self._future = FutureActions(self.options.future_actions, self._columns)
         self.live_error = self._live_error()
         self._carried: Any = None
+        self._before: Any = None
         self._from_history = self.options.start == "running"
         self._start_is_settled = False
         self._history: list[Tick] | None = None
@@ -194,16 +199,23 @@ class Follower:
         """Replace the options; the belief goes on, however it started."""
         if options.rejection_threshold != self.options.rejection_threshold:
             self.guard = Guard(self.model, options.rejection_threshold)
-        if options.compiled != self.options.compiled:
-            self.model = inference_model_tried(self._loaded, options.compiled)
-            self.guard.model = self.model
         if options.future_actions != self.options.future_actions:
             self._future = FutureActions(options.future_actions, self._columns)
         before, self.options = self.options, options
         if not self._start_is_settled:
             self._from_history = options.start == "running"
-        if (options.horizon, options.coverage) != (before.horizon, before.coverage):
+        forms = [(o.compiled, o.adapt, o.adapt and o.horizon) for o in (before, options)]
+        if forms[0] != forms[1]:
+            self.model = self.guard.model = self._as_it_runs()
+            self.state = taken_over(self.model, self.state, self.state)
+            self._carried = taken_over(self.model, self._carried, self._carried)
+        judged = [(o.horizon, o.coverage, o.adapt) for o in (before, options)]
+        if judged[0] != judged[1]:
             self.live_error = self._live_error()
+
+    def _as_it_runs(self) -> PredictiveModel[Any]:
+        model = inference_model_tried(self._loaded, self.options.compiled)
+        return AdaptiveModel(model, self.options.horizon) if self.options.adapt else model
 
     def _step(self, tick: Tick, wanted: bool) -> Step:
         if self.state is None:
@@ -251,7 +263,9 @@ class Follower:
         self._check_columns()
         self._start_is_settled = True
         self.guard.gate.begin()
-        self.state = self.model.initial_state() if self._carried is None else self._carried
+        self.state = self._carried
+        if self.state is None:
+            self.state = taken_over(self.model, self.model.initial_state(), self._before)
         waits = self._from_history and self._carried is None and self.model.history_length > 0
         self._history = [] if waits else None
         self._carried = None
@@ -262,10 +276,11 @@ class Follower:
             return
         self._history.append(tick)
         if len(self._history) == self.model.history_length:
-            self.state = self.model.state_from_history(
+            state = self.model.state_from_history(
                 np.stack([seen.observation for seen in self._history]),
                 np.stack([seen.action for seen in self._history]),
             )
+            self.state = taken_over(self.model, state, self.state)
             self._history = None
 
     def _end(self, end: SegmentEnd) -> None:
@@ -281,6 +296,8 @@ class Follower:
     def _finish(self, cause: str) -> None:
         self._past_events = self.events
         self.live_error.interrupt()
+        # What was learned outlasts a silence, but neither a reset nor a jump of time.
+        self._before = (self.state or self._before) if cause in SILENCES else None
         self.state = self._newest = None
         self.withholds = False
         self._history = None

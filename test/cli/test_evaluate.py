@@ -10,6 +10,7 @@ import pytest
 
 from rffpsr_ros import load_model, read_bags
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
+from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.recordings.split import split
@@ -49,6 +50,18 @@ def test_numbers_are_those_of_the_python_face(
             np.testing.assert_allclose(
                 told[key]["arm.position.elbow"], values[:, 0], rtol=1e-12, atol=1e-12
             )
+
+
+def test_a_model_that_adapts_stands_beside_itself(
+    run: Run, robot: Path, configuration: Path, model: Path
+) -> None:
+    words = ["--model", model, "--json", "--horizon", 4, "--adapt"]
+    result = json.loads(run("evaluate", robot, *words).out)
+    runs, loaded = read_bags(robot, load_channels(configuration)), load_model(model)
+    errors = horizon_errors(AdaptiveModel(loaded, 4), runs, horizon=4)
+    told = result["models"]["rff_psr, adaptive"]["mse_by_observation"]["arm.position.elbow"]
+    np.testing.assert_allclose(told, errors.mse_by_observation[:, 0], rtol=1e-12)
+    assert "rff_psr, adaptive" not in json.loads(run("evaluate", robot, *words[:-1]).out)["models"]
 
 
 def test_tables_show_every_model_observation_and_measure(

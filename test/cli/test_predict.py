@@ -11,6 +11,7 @@ import pytest
 from rosbags.highlevel import AnyReader
 
 from rffpsr_ros import load_model, read_bags
+from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
 from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.signals import load_channels
 
@@ -54,6 +55,32 @@ def test_every_nth_forecast(run: Run, robots: list[Path], arx_model: Path, here:
     every = (here / "all.csv").read_text().splitlines()
     assert (here / "some.csv").read_text().splitlines() == [every[0], *every[1::10]]
     assert json.loads(result.out)["forecasts"] == 30
+
+
+@pytest.mark.parametrize("assumed", ["recorded", "hold"])
+def test_forecasts_can_be_corrected_along_a_bag(
+    run: Run, workshop: Any, configuration: Path, arx_model: Path, here: Path, assumed: str
+) -> None:
+    """The robot's commands have half the effect that they had in training."""
+    bag = workshop.write_robot(here / "weak", 600, gain=0.5)
+    words = [bag, "--model", arx_model, "--horizon", 4, "--future-actions", assumed]
+    run("predict", *words, "--out", "plain.csv")
+    run("predict", *words, "--out", "adapted.csv", "--adapt")
+    tables = []
+    for name in ("plain.csv", "adapted.csv"):
+        rows = (here / name).read_text().splitlines()[1:590]
+        tables.append(np.array([[float(cell) for cell in row.split(",")[3:7]] for row in rows]))
+    plain, adapted = tables
+    np.testing.assert_array_equal(adapted[:20], plain[:20])
+    (trajectory,) = read_bags(bag, load_channels(configuration))
+    if assumed == "recorded":
+        adaptive = AdaptiveModel(load_model(arx_model), 4)
+        expected = np.concatenate([chunk for _, chunk in forecasts(adaptive, trajectory, 4)])
+        np.testing.assert_array_equal(adapted, expected[: len(adapted), :, 0])
+    seen = trajectory.observations[:, 0]
+    seen = np.array([seen[k : k + 4] for k in range(assumed == "hold", len(plain) - 1)])
+    errors = [((table[: len(seen)] - seen)[300:, -1] ** 2).mean() for table in tables]
+    assert errors[1] < 0.8 * errors[0]
 
 
 def test_bag_holds_the_topics_of_the_filter(

@@ -27,6 +27,7 @@ from rffpsr_ros.evaluation.report import (
     errors_as_json,
     text_table,
 )
+from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
 from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
@@ -69,6 +70,11 @@ def add_arguments(parser: Parser) -> None:
         default=0.9,
         metavar="C",
         help="the share of later observations that prediction bands shall cover (0.9)",
+    )
+    parser.add_argument(
+        "--adapt",
+        action="store_true",
+        help="show the model, too, as it corrects itself by its errors along each recording",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw errors by horizon (.png, .pdf, .svg)")
     parser.add_argument(
@@ -118,6 +124,8 @@ def _comparison(
     if not parts.test:
         raise InputError(f"the split {arguments.split} leaves nothing to test on")
     compared: dict[str, PredictiveModel[Any] | Learner] = {kind_asked_for(model): model}
+    if arguments.adapt:
+        compared[f"{kind_asked_for(model)}, adaptive"] = AdaptiveModel(model, arguments.horizon)
     for path in arguments.beside:
         other = load_model(path)
         check_columns(parts.test, other.signature, path)

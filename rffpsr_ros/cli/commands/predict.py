@@ -21,6 +21,7 @@ from rffpsr_ros.cli.outputs import check_writable, whole_folder
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
 from rffpsr_ros.forecasting.along_bag import RECORDED, BagForecast, replay, run_along
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import channels_of
@@ -67,6 +68,9 @@ def add_arguments(parser: Parser) -> None:
         metavar="C",
         help="the share of later observations that bands shall cover, if the model has bands (0.9)",
     )
+    parser.add_argument(
+        "--adapt", action="store_true", help="correct forecasts by their errors along the bag"
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print a summary as JSON")
     add_reading_arguments(parser)
@@ -108,8 +112,9 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
     count = 0
     if assumed == RECORDED or (assumed is None and CONTROL_TOPIC not in bag_topics(path)):
         with BagSampler(path, channels_of(model), types) as bag:
+            runs = AdaptiveModel(model, arguments.horizon) if arguments.adapt else model
             for forecast in run_along(
-                model, bag, arguments.horizon, arguments.every, arguments.coverage
+                runs, bag, arguments.horizon, arguments.every, arguments.coverage
             ):
                 count += 1
                 yield forecast
@@ -123,6 +128,7 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
             start="episode",
             coverage=arguments.coverage,
             lead=arguments.lead or arguments.horizon,
+            adapt=arguments.adapt,
         )
         for forecast in replay(Replay(model, path, options, types)):
             count += 1

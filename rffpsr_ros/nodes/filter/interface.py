@@ -47,6 +47,23 @@ number that is not finite is ever published: a forecast that would hold one is w
 diagnostics say ERROR. A state that can no longer be computed with begins anew, in an ensemble that
 of the member concerned.
 
+**Adaptation.** With `adapt`, forecasts are corrected for what became of the robot since it was
+learned: another payload, a worn gear, a warm motor. By horizon and observation their errors are
+regressed, by recursive least squares that forget, on 1, the newest observation, its change in the
+last four ticks, the change that is forecast and the actions until then. That is held on a short
+leash. A correction is used only as far as corrections that were made before an error was known
+would have made it smaller, beyond chance; it is at most three usual errors of the model and leads
+nowhere beyond the range trained on; errors that stand out, inputs far outside the trained range
+and moments that tell nothing new, such as a robot at rest, teach nothing; and what makes errors
+larger is thrown away. It remembers some ten horizons (of at most 50 ticks each; a longer forecast's
+rest is corrected as its 50th tick is). A silence does not end it; `~/reset`, `~/reload` and time
+going back do. The model file stays as it is: to keep what changed, record and train again. The
+bands and the live error are those of the corrected forecasts; the diagnostics tell how large errors
+are beside those without correction. It costs a fifth forecast's time in each tick or so, and some
+tenths of a millisecond where a horizon's fifth has passed. `rffpsr predict --adapt` and `evaluate
+--adapt` do the same along recordings; with recorded future actions each uninterrupted run by
+itself, as nobody knows what happened between them.
+
 **Field reports.** With `log_sequence` set, everything the model is fed is logged to a bag, resets,
 plans and options included; `rffpsr predict BAG --model FILE --out OUT` then gives exactly the
 forecasts that were published.
@@ -143,6 +160,13 @@ _PARAMETERS = (
         " mid-run: from the first ticks seen) or `episode` (an episode starts: the learned"
         " initial belief).",
         choices=("running", "episode"),
+        fixed=False,
+    ),
+    Parameter(
+        "adapt",
+        False,
+        "Correct forecasts by what is learned of their errors while the filter runs, see"
+        " Adaptation. A model that does not know the range it was trained on cannot.",
         fixed=False,
     ),
     Parameter(

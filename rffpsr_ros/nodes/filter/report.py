@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rffpsr_ros.forecasting.adaptation.adaptive_model import correction_in
 from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
@@ -153,6 +154,7 @@ def forecast_finding(
     values["future actions"] = follower.options.future_actions
     live = follower.live_error
     values |= _errors(live.by_horizon, live.reference)
+    values |= _adaptation(follower)
     values |= {f"belief resets: {cause}": count for cause, count in follower.resets.items()}
     values |= {kind.replace("_", " "): count for kind, count in follower.events.items()}
     if follower.withholds:
@@ -204,6 +206,18 @@ def model_finding(served: ServedModel, changed: bool) -> NodeFinding:
         message = "there is a newer model file; call ~/reload to serve it"
         return NodeFinding("model", "warn", message, values)
     return NodeFinding("model", "ok", f"serving {served.path.name}", values)
+
+
+def _adaptation(follower: Follower) -> Mapping[str, Any]:
+    """Return what is to be told of the correction of forecasts, if there is any."""
+    learned = correction_in(follower.state)
+    if learned is None:
+        return {}
+    values: dict[str, Any] = {"adaptation": "in use" if learned.used else "learns, not in use"}
+    if learned.error_ratio is not None:
+        values["error over that without adaptation"] = learned.error_ratio
+    counts = learned.counts._asdict()
+    return values | {f"adaptation: forecasts {what}": n for what, n in counts.items()}
 
 
 def _share(truths: Collection[bool]) -> str:

@@ -15,6 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from rffpsr_ros.cli.main import main as rffpsr
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.reader import read_bags
@@ -265,6 +266,43 @@ def test_the_log_of_a_node_gives_what_the_node_published(
         "future actions: hold (no plan yet)",
         "future actions: hold (plan is over)",
     }
+    assert_equal(live, offline)
+
+
+class WeakMotor(SyntheticSystem):
+    """The synthetic system, whose motor gives a third of what is asked."""
+
+    def step(self, state: Array, action: Array) -> Array:
+        return super().step(state, 0.3 * action)
+
+
+def test_the_log_of_a_node_that_adapts_gives_what_it_published(
+    ros: Any, tmp_path: Path, synthetic_model: Path
+) -> None:
+    """Switched off and on again it learns anew, in its log as it did."""
+    from diagnostic_msgs.msg import DiagnosticArray
+
+    player = Player(
+        ros, JOINTS, model_path=synthetic_model, log_sequence=tmp_path / "sequences", adapt=True
+    )
+    told = ros.peer.collect("/diagnostics", DiagnosticArray)
+    messages = list(messages_of(WeakMotor(), 500))
+    player.play(iter(messages[:800]), 0.002)
+    player.step()
+
+    def adaptation() -> list[str]:
+        statuses = [status for array in told[-1:] for status in array.status]
+        values = [value for status in statuses for value in status.values]
+        return [value.value for value in values if value.key == "adaptation"]
+
+    ros.peer.until(lambda: adaptation() == ["in use"], "that the adaptation is in use")
+    assert ros.peer.set_parameter("/rffpsr_filter", "adapt", False)
+    assert ros.peer.set_parameter("/rffpsr_filter", "adapt", True)
+    player.play(iter(messages[800:]), 0.002)
+    live = player.forecasts()
+    assert player.node.end() == 0
+    (log,) = (tmp_path / "sequences").iterdir()
+    offline = predicted_offline(log, synthetic_model, tmp_path)
     assert_equal(live, offline)
 
 

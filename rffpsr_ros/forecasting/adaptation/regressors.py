@@ -1,0 +1,90 @@
+"""What a correction depends on: what was seen, the forecast itself, and the actions on the way.
+
+What the model thinks that the robot does tells of its error more than the actions alone: a motor
+that gives half of what is asked changes what happens in proportion to it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rffpsr_ros.models.input_gate import InputRange
+from rffpsr_ros.numerics.arrays import Array
+
+REACH = 1.5
+"""Up to how many half widths of the trained range from its middle a correction follows values."""
+
+MOST_TOGETHER = 16
+"""Up to so many observations depend on each other; of more, each depends on itself alone."""
+
+LEAST_HALF_WIDTH = 1e-6
+"""Of a trained range, in magnitudes of its values."""
+
+
+LAG = 4
+"""Ticks between the two observations that are looked at: together they tell of a speed."""
+
+
+class CorrectionRegressors:
+    """Regressors (H, G, n) of corrections of a forecast's H ticks, for G groups of observations.
+
+    They are 1, the newest observation, its change in the last ticks, the change from it to the
+    forecast, and two means of the actions until then: all alike, and the earlier the heavier. All
+    are in half widths of the trained range.
+
+    Parameters
+    ----------
+    observations, actions
+        The ranges trained on.
+    horizon
+        Of the longest forecast.
+
+    Attributes
+    ----------
+    groups, count
+        G and n.
+    half_width
+        (d_o,): the unit in which observations are measured here.
+    """
+
+    def __init__(self, observations: InputRange, actions: InputRange, horizon: int) -> None:
+        self._middle, self.half_width = _scale(observations)
+        self._rest, self._effort = _scale(actions)
+        columns = len(self.half_width)
+        self.groups = 1 if columns <= MOST_TOGETHER else columns
+        self.count = 1 + 3 * (columns // self.groups) + 2 * len(self._effort)
+        self._ticks = np.arange(1.0, horizon + 1)[:, None]
+
+    def __call__(self, forecast: Array, actions: Array, seen: Array) -> Array:
+        """Return regressors (..., H, G, n) of a forecast (..., H, d_o) given actions (..., H, d_a).
+
+        ``seen`` (2, d_o) are the newest observation and the one `LAG` ticks before it; the forecast
+        of the next tick stands in for those that are missing. Regressors of a tick depend on the
+        actions until then only.
+        """
+        values = (forecast - self._middle) / self.half_width
+        first = forecast[..., :1, :]
+        now, before = (np.where(np.isfinite(one), one, first) for one in seen)
+        newest = (now - self._middle) / self.half_width
+        moved = (now - before) / self.half_width
+        total = np.cumsum((actions - self._rest) / self._effort, axis=-2)
+        ticks = self._ticks[: values.shape[-2]]
+        means = total / ticks, np.cumsum(total, axis=-2) / (ticks * (ticks + 1) / 2)
+        shape = (*values.shape[:-1], self.groups)
+        own = values.shape[-1] // self.groups
+        parts = [
+            np.ones((*shape, 1)),
+            np.broadcast_to(newest, values.shape).reshape(*shape, own),
+            np.broadcast_to(moved, values.shape).reshape(*shape, own),
+            (values - newest).reshape(*shape, own),
+            *(np.broadcast_to(mean[..., None, :], (*shape, mean.shape[-1])) for mean in means),
+        ]
+        regressors = np.concatenate(parts, axis=-1)
+        return np.clip(regressors, -REACH, REACH, out=regressors)
+
+
+def _scale(known: InputRange) -> tuple[Array, Array]:
+    """Return middle and half width (d,) of a range; a width is never nothing."""
+    size = np.maximum(np.abs(known.low), np.abs(known.high))
+    half = np.maximum((known.high - known.low) / 2, LEAST_HALF_WIDTH * size)
+    return (known.low + known.high) / 2, np.where(half > 0, half, 1.0)
