@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import datasets
+from benchmarks import datasets, loaded_arm
 from benchmarks.records import RESULTS, machine
 from benchmarks.tables import markdown
 from rffpsr_ros import RFFPSR
@@ -44,8 +44,8 @@ WORLD = Path(__file__).resolve().parent.parent / "worlds" / "pendulum.sdf"
 
 LIMIT = 4.0
 """The filter's ``drift_warning``."""
-STARTS, CHANGED = 50, 10
-"""Starts with the robot learned from, and with each changed one."""
+STARTS, CHANGED, DOUBLED = 50, 10, 20
+"""Starts with the robot learned from, with each changed one, and with twice the payload."""
 BEFORE, TICKS = 50, 450
 """Ticks of each run before the start, and after it."""
 MEAN_OF = 20
@@ -132,6 +132,19 @@ def pendulum() -> Robots:
     )
 
 
+def arm() -> Robots:
+    """Return the arm of worlds/arm.sdf with a payload: 15 runs of 10 s at 20 Hz to learn from."""
+    light, heavy = loaded_arm.loaded_arm(), loaded_arm.loaded_arm(2 * loaded_arm.PAYLOAD)
+    same = loaded_arm.runs(light, STARTS, BEFORE + TICKS, 77)
+    doubled = [
+        loaded_arm.changed_in_mid_run(run, heavy, TICKS, 78 + number).slice(
+            TICKS, TICKS + BEFORE + TICKS
+        )
+        for number, run in enumerate(same[:DOUBLED])
+    ]
+    return Robots(loaded_arm.runs(light, 15, 200, 0), same, {"payload doubled": doubled})
+
+
 def jackal() -> Robots:
     """Return the Clearpath Jackal, of which nobody recorded a change; starts overlap."""
     split = datasets.jackal()
@@ -144,6 +157,7 @@ def jackal() -> Robots:
 SYSTEMS: Mapping[str, Callable[[], Robots]] = {
     "synthetic": synthetic,
     "pendulum": pendulum,
+    "arm with a payload": arm,
     "jackal": jackal,
 }
 
@@ -231,7 +245,11 @@ def measured(name: str) -> dict[str, Any]:
             for same, run in zip(robots.same, runs, strict=False)
         ]
         after = [None if tick is None else tick - TICKS for tick in amid]
-        changes[change] = {"at a start": _told(at_start), "amid a run": _told(after)}
+        period = runs[0].period
+        changes[change] = {
+            "at a start": _told(at_start, period),
+            "amid a run": _told(after, period),
+        }
     return figures | {"changes": changes}
 
 
@@ -245,9 +263,15 @@ def _one_after_the_other(same: Trajectory, changed: Trajectory) -> Trajectory:
     )
 
 
-def _told(ticks: Sequence[int | None]) -> dict[str, Any]:
+def _told(ticks: Sequence[int | None], period: float) -> dict[str, Any]:
     known = [tick for tick in ticks if tick is not None]
-    return {"runs": len(ticks), "told": len(known), "latest": max(known, default=None)}
+    latest = max(known, default=None)
+    return {
+        "runs": len(ticks),
+        "told": len(known),
+        "latest": latest,
+        "seconds": None if latest is None else latest * period,
+    }
 
 
 def table(record: Mapping[str, Any]) -> str:
@@ -260,7 +284,10 @@ def table(record: Mapping[str, Any]) -> str:
         for change, when in one["changes"].items():
             for start, told in when.items():
                 count = f"{told['told']} of {told['runs']}"
-                rows.append([name, f"{change}, {start}", count, "", str(told["latest"])])
+                latest = str(told["latest"])
+                if told.get("seconds") is not None:
+                    latest += f" ({told['seconds']:.3g} s)"
+                rows.append([name, f"{change}, {start}", count, "", latest])
     heads = ["system", "robot", "alarms", "mean of 20 above 4", "latest after ticks"]
     return markdown(heads, rows)
 

@@ -3,35 +3,62 @@
 Errors of a good model have long tails: most are tiny, and a few make up the mean. A mean over some
 tens of forecasts therefore says little: it exceeded four times that of training at every second
 start with the very robot learned from. So medians are compared, and the bands of the model file say
-how training's errors were spread. Only forecasts count that say something of the robot: made once
-the state had settled, several ticks apart, of observations in the range trained on.
+how training's errors were spread. Each observation is judged by itself, as a joint may wear alone.
+Only forecasts count that say something of the robot: made once the state had settled, several ticks
+apart, of observations in the range trained on.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 
-ENOUGH = 30
-"""Forecasts that are judged together, the newest; below so many nothing is concluded."""
 
-APART = 10
-"""Ticks between forecasts that are judged: errors of neighbouring ticks are much the same."""
+class Window(NamedTuple):
+    """Forecasts that are judged together, and what is too much of them."""
+
+    size: int
+    """The newest so many; of fewer nothing is concluded."""
+    factor: float
+    """Times the limit of the typical squared error over that of training."""
+    misses: float
+    """The share of errors outside the band, in the median of forecasts."""
+
 
 COVERAGE = 0.9
 """The share of training's errors within the band that typical errors are held against."""
 
-MISSES = 0.15
-"""A forecast like those of training misses a tenth of that band; the median of forecasts, if the
-robot is the same, hardly any. Of so large a share on it tells of another robot."""
+ENOUGH = 30
+"""Forecasts of the longest window."""
+
+WINDOWS = (Window(ENOUGH, 1.0, 0.15), Window(10, 4.0, 0.7))
+"""A change for the worse is seen in the first; a large one sooner, in the second. A forecast like
+those of training misses a tenth of the band; the median of forecasts, if the robot is the same,
+hardly any."""
+
+APART = 10
+"""Ticks between forecasts that are judged: errors of neighbouring ticks are much the same."""
 
 CALMER = 0.5
 """An alarm ends when the ratio, or the share of misses, is below so much of what began it."""
+
+
+class DriftAlarm(NamedTuple):
+    """What began an alarm: the observation that is forecast worst, and where."""
+
+    observation: int
+    """Its column."""
+    horizon: int
+    """Ticks ahead, from 1, where it is forecast worst; without bands, up to where."""
+    ratio: float
+    """The typical squared error there over that of training."""
+    misses: float | None
+    """The share of the forecasts judged whose error left the band there; None without bands."""
 
 
 class DriftTest:
@@ -51,22 +78,26 @@ class DriftTest:
     ----------
     outside
         Of the newest forecasts, which were of observations outside the range trained on.
+    alarm
+        What began the alarm that there is now, see `drifted`; None: there is none.
     """
 
     def __init__(
         self, model: PredictiveModel[Any], horizon: int, reference: Array | None = None
     ) -> None:
         self._known = model.trained_range.observations
-        self._typical = self._wide = self._mean = None
+        self._horizon = horizon
+        self._typical: Array | None = None
+        self._wide: Array | None = None
         if model.bands is not None:
             self._typical = _positive(model.bands.half_width(0.5, horizon))
             self._wide = _positive(model.bands.half_width(COVERAGE, horizon))
         elif reference is not None:
-            self._mean = _positive(reference[:horizon])
-        self._judged: deque[tuple[Array, float]] = deque(maxlen=ENOUGH)
+            self._typical = np.sqrt(_positive(reference[:horizon]))
+        self._judged: deque[tuple[Array, Array]] = deque(maxlen=ENOUGH)
         self.outside: deque[bool] = deque(maxlen=ENOUGH)
         self._since = APART
-        self._alarmed = False
+        self.alarm: DriftAlarm | None = None
 
     def take(self, errors: Array, observations: Array) -> None:
         """Take the errors (H, d_o) of a forecast from a settled state.
@@ -78,31 +109,38 @@ class DriftTest:
             return
         self._since = 0
         known = self._known
-        beyond = known is not None and bool(
-            ((observations < known.low) | (observations > known.high)).any()
-        )
+        beyond = known is not None and known.left_by(observations)
         self.outside.append(beyond)
         if not beyond:
             self._judge(np.abs(errors))
 
     def _judge(self, errors: Array) -> None:
-        if self._typical is not None and self._wide is not None:
-            relative = errors / self._typical
-            misses = (errors > self._wide)[np.isfinite(errors) & np.isfinite(self._wide)]
-            kept = relative[np.isfinite(relative)]
-            if kept.size and misses.size:
-                self._judged.append((kept, float(misses.mean())))
-        elif self._mean is not None:
-            squares = (errors**2 / self._mean)[np.isfinite(errors) & np.isfinite(self._mean)]
-            if squares.size:
-                self._judged.append((np.sqrt(squares.mean(keepdims=True)), 1.0))
+        if self._typical is None:
+            return
+        relative = errors / self._typical
+        if self._wide is None:
+            # Of a mean square alone it is known by how much errors exceed it together.
+            relative = np.sqrt(_mean(relative**2))[None]
+            missed = np.where(np.isfinite(relative), 1.0, np.nan)
+        else:
+            known = np.isfinite(errors) & np.isfinite(self._wide)
+            missed = np.where(known, errors > self._wide, np.nan)
+        if np.isfinite(relative * missed).any():
+            self._judged.append((relative, missed))
+
+    @property
+    def ratios(self) -> Array | None:
+        """Typical squared errors (d_o,) over those of training; None while too few were judged."""
+        if len(self._judged) < ENOUGH:
+            return None
+        return self._typical_squares(ENOUGH)[0]
 
     @property
     def ratio(self) -> float | None:
-        """The typical squared error over that of training; None while too few were judged."""
+        """The typical squared error of all observations over that of training, as `ratios`."""
         if len(self._judged) < ENOUGH:
             return None
-        return float(np.median(np.concatenate([relative for relative, _ in self._judged])) ** 2)
+        return float(_median(self._newest(ENOUGH)[0].reshape(-1)) ** 2)
 
     @property
     def far(self) -> bool:
@@ -110,20 +148,61 @@ class DriftTest:
         return len(self.outside) == ENOUGH and 2 * sum(self.outside) > ENOUGH
 
     def drifted(self, limit: float) -> bool:
-        """Tell whether the typical squared error exceeds ``limit`` times that of training.
+        """Tell whether an observation's typical squared error exceeds ``limit`` times training's.
 
-        It must also leave training's band far more often than in training. Once true it stays so
-        until both are well below what made it true.
+        Its errors must also leave training's band far more often than in training. Once true it
+        stays so, and `alarm` what it was, until both are well below what made it true.
         """
-        ratio = self.ratio
-        if ratio is None:
-            return self._alarmed
-        misses = float(np.median([share for _, share in self._judged]))
-        calm = CALMER if self._alarmed else 1.0
-        self._alarmed = ratio > calm * limit and misses > calm * MISSES
-        return self._alarmed
+        calm = CALMER if self.alarm else 1.0
+        for window in WINDOWS:
+            if len(self._judged) < window.size:
+                continue
+            ratios, misses = self._typical_squares(window.size)
+            too_much = (ratios > calm * window.factor * limit) & (misses > calm * window.misses)
+            if too_much.any():
+                self.alarm = self.alarm or self._worst(ratios, too_much, window)
+                return True
+        self.alarm = None
+        return False
+
+    def _typical_squares(self, size: int) -> tuple[Array, Array]:
+        """Return the newest ``size`` forecasts' typical squares and shares of misses (d_o,)."""
+        relative, missed = self._newest(size)
+        typical = _median(relative.reshape(-1, relative.shape[-1]))
+        shares = _mean(np.moveaxis(missed, 1, 0))
+        return typical**2, _median(shares)
+
+    def _newest(self, size: int) -> tuple[Array, Array]:
+        newest = list(self._judged)[-size:]
+        return np.stack([one for one, _ in newest]), np.stack([one for _, one in newest])
+
+    def _worst(self, ratios: Array, too_much: Array, window: Window) -> DriftAlarm:
+        column = int(np.argmax(np.where(too_much, ratios, -np.inf)))
+        relative, missed = (rows[..., column] for rows in self._newest(window.size))
+        by_horizon = _median(relative) ** 2
+        row = int(np.nanargmax(by_horizon))
+        if self._wide is None:
+            return DriftAlarm(column, self._horizon, float(by_horizon[row]), None)
+        return DriftAlarm(column, row + 1, float(by_horizon[row]), float(_mean(missed)[row]))
 
 
 def _positive(values: Array) -> Array:
     """Return values, NaN in place of those that are not positive."""
     return np.where(values > 0, values, np.nan)
+
+
+def _median(values: Array) -> Array:
+    """Return the median (...) of what is no NaN in values (n, ...); NaN where there is nothing."""
+    ordered = np.sort(values, axis=0)  # NaN last
+    count = np.isfinite(values).sum(axis=0)
+    middle = np.stack([np.maximum(count - 1, 0) // 2, np.minimum(count // 2, len(values) - 1)])
+    median: Array = np.take_along_axis(ordered, middle, axis=0).mean(axis=0)
+    return median
+
+
+def _mean(values: Array) -> Array:
+    """Return the mean (...) of what is no NaN in values (n, ...); NaN where there is nothing."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    mean: Array = np.where(known, values, 0.0).sum(axis=0) / np.where(count, count, np.nan)
+    return mean

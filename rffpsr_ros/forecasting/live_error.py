@@ -9,6 +9,7 @@ import numpy as np
 
 from rffpsr_ros.forecasting.adaptive_bands import AdaptiveBands
 from rffpsr_ros.forecasting.drift import DriftTest
+from rffpsr_ros.forecasting.novelty import Novelty
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
@@ -33,6 +34,8 @@ class LiveError:
     ----------
     drift
         Whether the errors are still those of training.
+    novelty
+        How much of what the forecasts met is new to the model.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class LiveError:
         self.horizon = horizon if self.reference is None else min(horizon, len(self.reference))
         self._bands = model.bands and AdaptiveBands(model.bands, coverage, horizon)
         self.drift = DriftTest(model, self.horizon, self.reference)
+        self.novelty = Novelty(model)
         self._ticks = self._began = 0
         self._first: Array = np.empty(0)
         self._scored: deque[Array] = deque(maxlen=REMEMBERED)
@@ -105,6 +109,7 @@ class LiveError:
             with np.errstate(over="ignore"):
                 self._scored.append(errors**2)
                 self.drift.take(errors, observations)
+            self.novelty.take(errors[0], observations, np.stack(self._actions))
 
 
 def training_error(model: PredictiveModel[Any]) -> Array | None:

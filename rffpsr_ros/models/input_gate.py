@@ -35,6 +35,10 @@ class InputRange(NamedTuple):
     low: Array
     high: Array
 
+    def left_by(self, values: Array) -> bool:
+        """Tell whether any value (..., d) lies outside; NaN does not."""
+        return bool(((values < self.low) | (values > self.high)).any())
+
     def joined(self, other: InputRange) -> InputRange:
         """Return the range that holds both."""
         return InputRange(np.fmin(self.low, other.low), np.fmax(self.high, other.high))

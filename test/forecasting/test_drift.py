@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rffpsr_ros.forecasting.drift import ENOUGH, DriftTest
+from rffpsr_ros.forecasting.drift import ENOUGH, WINDOWS, DriftTest
 from rffpsr_ros.forecasting.live_error import SETTLED, LiveError
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.arx.model import LinearARXModel
@@ -72,7 +72,7 @@ def test_a_weak_motor_is_told_of_at_a_start_and_in_the_midst(model: LinearARXMod
         runs(SyntheticSystem(), 5, 400, 3), runs(WeakMotor(), 5, 400, 4), strict=True
     ):
         first = next(tick for tick, alarm in alarms(model, weak) if alarm)
-        assert SETTLED + (ENOUGH - 1) * HORIZON < first <= SETTLED + SOON + 5 * HORIZON
+        assert SETTLED + (WINDOWS[1].size - 1) * HORIZON < first <= SETTLED + SOON + 5 * HORIZON
         both = Trajectory(
             np.concatenate([whole.observations, weak.observations]),
             np.concatenate([whole.actions, weak.actions]),
@@ -129,6 +129,71 @@ def test_an_alarm_lasts_until_all_is_clearly_well_again(model: LinearARXModel) -
     assert told(100.0)
     assert test.drifted(LIMIT)
     assert not told(0.4 * LIMIT)
+
+
+def three(model: LinearARXModel) -> LinearARXModel:
+    """Return a model of three observations, as far as errors are concerned."""
+    assert model.bands is not None
+    names = ("shoulder", "elbow", "wrist")
+    widths = np.repeat(model.bands.widths, 3, axis=2)
+    signature = replace(model.signature, observation_names=names)
+    return model.replaced(signature=signature, bands=model.bands._replace(widths=widths))
+
+
+def test_one_observation_is_told_of_where_it_is_forecast_worst(model: LinearARXModel) -> None:
+    """Over all observations, and over all horizons, nothing is out of the ordinary."""
+    arm = three(model)
+    assert arm.bands is not None
+    width, inside = arm.bands.half_width(0.5, HORIZON), np.zeros((HORIZON + 1, 1))
+    test, errors = DriftTest(arm, HORIZON), width.copy()
+    errors[:, 1] *= 3.0
+    errors[6, 1] *= 2.0
+    for _ in range(ENOUGH):
+        test.take(errors, inside)
+    assert test.ratio == pytest.approx(1.0)
+    assert test.ratios == pytest.approx([1.0, 9.0, 1.0])
+    assert test.drifted(LIMIT)
+    assert test.alarm is not None
+    assert (test.alarm.observation, test.alarm.horizon) == (1, 7)
+    assert test.alarm.ratio == pytest.approx(36.0)
+    assert test.alarm.misses == 1.0
+
+
+def test_a_large_change_is_told_sooner_than_a_small_one(model: LinearARXModel) -> None:
+    assert model.bands is not None
+    width, inside = model.bands.half_width(0.5, HORIZON), np.zeros((HORIZON + 1, 1))
+
+    def judged_before_an_alarm(ratio: float) -> int:
+        test = DriftTest(model, HORIZON)
+        for _ in range(ENOUGH):
+            test.take(width, inside)
+        count = 0
+        while not test.drifted(LIMIT):
+            test.take(width * np.sqrt(ratio), inside)
+            count += 1
+        return count
+
+    assert judged_before_an_alarm(100.0) == WINDOWS[1].size // 2 + 1
+    assert judged_before_an_alarm(3.0 * LIMIT) == ENOUGH // 2
+
+
+def test_an_alarm_keeps_saying_what_began_it(model: LinearARXModel) -> None:
+    arm = three(model)
+    assert arm.bands is not None
+    width, inside = arm.bands.half_width(0.5, HORIZON), np.zeros((HORIZON + 1, 1))
+    test = DriftTest(arm, HORIZON)
+    for column in (2, 0):
+        errors = width.copy()
+        errors[:, column] *= 10.0
+        for _ in range(ENOUGH):
+            test.take(errors, inside)
+            test.drifted(LIMIT)
+        assert test.alarm is not None
+        assert test.alarm.observation == 2
+    for _ in range(ENOUGH):
+        test.take(width, inside)
+    assert not test.drifted(LIMIT)
+    assert test.alarm is None
 
 
 def test_missing_observations_and_unknown_bands_judge_nothing(model: LinearARXModel) -> None:

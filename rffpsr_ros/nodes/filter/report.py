@@ -8,7 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from rffpsr_ros.forecasting.adaptation.adaptive_model import correction_in
+from rffpsr_ros.forecasting.drift import COVERAGE, DriftAlarm, DriftTest
 from rffpsr_ros.forecasting.follower import Follower
+from rffpsr_ros.forecasting.novelty import Novelty
+from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.model_source import ServedModel
@@ -28,6 +31,9 @@ CLOCKS_APART = 1.0
 
 MANY_JUMPS = 3
 """Times that stamps went back which a bag played in a loop may explain."""
+
+WORST = 5
+"""Observations whose errors are told, those that are forecast worst."""
 
 TOLD_SECONDS = 10.0
 """How long an absurd value is told of."""
@@ -163,15 +169,10 @@ def forecast_finding(
             " horizon, or from this state; shorten the horizon, call ~/reset, or train again"
         )
         return NodeFinding("forecast", "error", message, values)
-    drifted = live.drift.drifted(drift_warning)
-    if live.drift.ratio is not None:
-        values["typical squared error over training"] = live.drift.ratio
-    values["forecasts outside the trained range"] = _share(live.drift.outside)
-    if drifted:
-        message = (
-            "forecasts are clearly worse than in training (drift_warning): the robot, its load or"
-            " its surroundings changed; record it as it is now and train again"
-        )
+    values |= _drift(live.drift, follower.model.signature)
+    values |= _novelty(live.novelty)
+    if live.drift.drifted(drift_warning) and live.drift.alarm is not None:
+        message = drift_sentence(live.drift.alarm, follower.model.signature)
         return NodeFinding("forecast", "warn", message, values)
     if live.drift.far:
         message = (
@@ -218,6 +219,44 @@ def _adaptation(follower: Follower) -> Mapping[str, Any]:
         values["error over that without adaptation"] = learned.error_ratio
     counts = learned.counts._asdict()
     return values | {f"adaptation: forecasts {what}": n for what, n in counts.items()}
+
+
+def drift_sentence(alarm: DriftAlarm, signature: Signature) -> str:
+    """Return what an alarm is about, and what to look at."""
+    name = signature.observation_names[alarm.observation]
+    missed = ""
+    if alarm.misses is not None:
+        missed = f", and {alarm.misses:.0%} of forecasts missed the {COVERAGE:.0%} band there"
+    return (
+        f"'{name}' is forecast clearly worse than in training (drift_warning):"
+        f" {alarm.horizon * signature.period:.3g} s ahead its typical squared error is"
+        f" {alarm.ratio:.3g} times that of training{missed}; look at its sensor, what moves it and"
+        " what it carries; if that is to stay, record it and train again, or set adapt"
+    )
+
+
+def _drift(drift: DriftTest, signature: Signature) -> Mapping[str, Any]:
+    """Return typical squared errors over those of training: of all, and of the worst."""
+    values: dict[str, Any] = {}
+    if drift.ratio is not None and drift.ratios is not None:
+        title = "typical squared error over training"
+        values[title] = drift.ratio
+        ratios = np.nan_to_num(drift.ratios, nan=-np.inf)
+        for column in np.argsort(-ratios, kind="stable")[:WORST].tolist():
+            if np.isfinite(ratios[column]):
+                values[f"{title}: {signature.observation_names[column]}"] = float(ratios[column])
+    values["forecasts outside the trained range"] = _share(drift.outside)
+    return values
+
+
+def _novelty(novelty: Novelty) -> Mapping[str, Any]:
+    """Return the score of novelty, and what it is made of."""
+    told = {
+        "novelty (0 to 1)": novelty.score,
+        "novelty: surprising observations": novelty.surprises,
+        "novelty: inputs outside the trained range": novelty.outside,
+    }
+    return {what: share for what, share in told.items() if share is not None}
 
 
 def _share(truths: Collection[bool]) -> str:

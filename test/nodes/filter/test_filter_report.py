@@ -10,7 +10,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
-from rffpsr_ros.nodes.filter.report import TOLD_SECONDS, clock_sentences, outlier_finding
+from rffpsr_ros.forecasting.drift import DriftAlarm
+from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.nodes.filter.report import (
+    TOLD_SECONDS,
+    clock_sentences,
+    drift_sentence,
+    outlier_finding,
+)
 
 NOW_NS = 50_000_000_000
 
@@ -43,6 +50,15 @@ def test_absurd_values_are_counted_by_column_and_told_of_for_a_while() -> None:
         "forecasts withheld": 3,
     }
     assert told(None, [0, 0], [0]).level == "ok"
+
+
+def test_an_alarm_names_observation_horizon_figures_and_what_to_look_at() -> None:
+    signature = Signature(("shoulder", "elbow"), ("torque",), 0.05)
+    said = drift_sentence(DriftAlarm(1, 10, 36.04, 0.6), signature)
+    assert said.startswith("'elbow' is forecast clearly worse than in training (drift_warning):")
+    assert "0.5 s ahead its typical squared error is 36 times that of training" in said
+    assert "60% of forecasts missed the 90% band there; look at its sensor" in said
+    assert "band" not in drift_sentence(DriftAlarm(0, 10, 36.04, None), signature)
 
 
 def clocks(ahead: float, publishers: int = 1, jumps: int = 0, age: float = 0.0) -> list[str]:
