@@ -50,7 +50,7 @@ DEPENDENCIES = NUMERICAL | {"threadpoolctl", "yaml", "rosbags", "tqdm"}
 EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
 ALSO_NUMERICAL = {
     "rffpsr_ros.parallel.blas_threads": {"threadpoolctl"},
-    "rffpsr_ros.psr.runtime.compiling": {"numba"},  # imported only where that is installed
+    "rffpsr_ros.psr.runtime.compiling": {"llvmlite", "numba"},  # only where installed
 }
 LEARNING = tuple(
     f"rffpsr_ros.{room}" for room in ("numerics", "parallel", "data", "psr", "models", "recipe")

@@ -11,7 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    Protocol,
+    TypeVar,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -19,6 +29,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.bands import Bands
 from rffpsr_ros.models.codec import encode
 from rffpsr_ros.models.input_gate import InputRange, TrainedRange
+from rffpsr_ros.models.packing import Packing
 from rffpsr_ros.models.registry import check_savable
 from rffpsr_ros.models.storage import write_model_file
 from rffpsr_ros.models.usable import usable_state
@@ -238,6 +249,10 @@ class PredictiveModel(ABC, Generic[StateT]):
         """
         return self
 
+    def packing(self) -> Packing[StateT] | None:
+        """Return how an ensemble's compiled call takes this model; None: it does not."""
+        return None
+
     def state_from_history(self, observations: Array, actions: Array) -> StateT:
         """Return the state after a history (T, d_o), (T, d_a) that began in mid-recording.
 
@@ -287,6 +302,16 @@ def _laid_out(parts: Any) -> Any:
     return parts
 
 
+@runtime_checkable
+class CompactState(Protocol):
+    """A state in a form for one sequence of ticks only."""
+
+    @property
+    def plain(self) -> tuple[Any, ...]:
+        """The same state as the model's other methods know it."""
+        ...
+
+
 class Learner(Protocol):
     """What learns a model from trajectories: options in the constructor, data in `fit`."""
 
@@ -309,7 +334,8 @@ class Learner(Protocol):
 
 def stack_states(states: Sequence[StateT]) -> StateT:
     """Return a batch of states as one state whose arrays have a leading axis."""
-    return _stacked(states)  # type: ignore[no-any-return]
+    plain = [state.plain if isinstance(state, CompactState) else state for state in states]
+    return _stacked(plain)  # type: ignore[no-any-return]
 
 
 def _stacked(parts: Sequence[Any]) -> Any:

@@ -9,7 +9,10 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.packing import Packing
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.runtime.packed_ensemble import WINDOW, PackedMember
+from rffpsr_ros.psr.runtime.packed_parts import in_one_array
 
 
 class TickWindow(NamedTuple):
@@ -98,3 +101,34 @@ class TickWindowModel(PredictiveModel[TickWindow]):
     @abstractmethod
     def _forecast(self, state: TickWindow, plan: Array) -> Array:
         """Return the forecast (..., H, d_o) of plans (..., H, d_a), all in standard units."""
+
+    def packing(self) -> TickWindowPacking:
+        """Return how an ensemble follows this model's window together with others' states."""
+        return TickWindowPacking(self.parts, self.past)
+
+
+class TickWindowPacking(Packing[TickWindow]):
+    """A window followed by compiled code; forecasts are the model's own."""
+
+    longest = 0
+
+    def __init__(self, parts: TickWindowParts, past: int) -> None:
+        seen, acted = parts.observation_scaling, parts.action_scaling
+        scaling = [np.concatenate(pair) for pair in zip(acted[:2], seen[:2], strict=True)]
+        nothing = np.zeros((0, 0))
+        packed = in_one_array([], [nothing, nothing, nothing, np.stack(scaling)])
+        self.member = PackedMember(WINDOW, packed, past * len(scaling[0]))
+        self._shapes = (past, len(seen.mean)), (past, len(acted.mean))
+
+    def pack(self, state: TickWindow) -> Array | None:
+        """Return a state's numbers, once it has seen a tick."""
+        if state.observations.ndim != 2 or not state.seen or not len(state.observations):
+            return None
+        return np.concatenate([state.observations.ravel(), state.actions.ravel()])
+
+    def unpack(self, numbers: Array) -> TickWindow:
+        """Return the state of numbers."""
+        (past, observed), shape = self._shapes
+        split = past * observed
+        seen, acted = numbers[:split].reshape(past, observed), numbers[split:].reshape(shape)
+        return TickWindow(seen, acted, np.ones((), dtype=bool))

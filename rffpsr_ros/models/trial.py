@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.errors import InputError, shown
-from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.contract import CompactState, PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 
 HORIZON = 3
@@ -84,6 +84,8 @@ def _check_state(state: Any) -> None:
 
 
 def _leaves(state: Any) -> Iterator[Any]:
+    if isinstance(state, CompactState):
+        state = state.plain
     if isinstance(state, tuple):
         for part in state:
             yield from _leaves(part)

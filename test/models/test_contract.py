@@ -34,6 +34,7 @@ from rffpsr_ros.models.registry import Kind, kinds, model_class, model_kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.runtime.packed_parts import ARX, ROOMS
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -119,19 +120,19 @@ def contents(value: Any) -> Iterator[Any]:
         for entry in value:
             yield from contents(entry)
     elif type(value).__name__ == "CompiledStep":
-        yield without_scratch(value).tobytes()
+        yield without_rooms(value.packed).tobytes()
     elif hasattr(value, "__dict__") and not isinstance(value, type):
         yield from contents(vars(value))
     else:
         yield repr(value)
 
 
-def without_scratch(step: Any) -> Array:
-    from rffpsr_ros.psr.runtime.compiled_kernels import unpacked
-
-    packed: Array = step._packed.copy()
-    parts = unpacked.py_func(packed)  # type: ignore[attr-defined]
-    parts.command[:] = parts.commanded[:] = 0
+def without_rooms(packed: Array) -> Array:
+    packed, header = packed.copy(), packed.view(np.int64)
+    for place in ROOMS:
+        start, rows, columns = header[3 * place : 3 * place + 3].tolist()
+        kept = packed if place >= ARX else packed.view(np.float32)
+        kept[start : start + rows * columns] = 0
     return packed
 
 

@@ -16,20 +16,13 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
+from rffpsr_ros.models.arx.packing import LinearARXPacking
+from rffpsr_ros.models.arx.state import LinearARXState
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.derivatives import by_plan, in_units, unit_plans
 from rffpsr_ros.models.tick_window import append_rows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
-
-
-class LinearARXState(NamedTuple):
-    """The newest ``past`` ticks in standard units; 0, the training mean, where there were none."""
-
-    history: Array
-    """(past, d_o + d_a)"""
-    ticks: Array
-    """How many were seen so far, () integer."""
 
 
 class LinearARXParts(NamedTuple):
@@ -123,6 +116,10 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
             if start + self.future < horizon:
                 state = _after(state, blocks[-1], plan)
         return np.concatenate(blocks, axis=-2)
+
+    def packing(self) -> LinearARXPacking:
+        """Return how an ensemble takes this model together with others."""
+        return LinearARXPacking(self.parts)
 
     def _forecast(self, state: LinearARXState, plan: Array) -> Array:
         """Return the forecast of at most ``future`` steps, all in standard units."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.ensemble.state import EnsembleState, PackedState, State
+from rffpsr_ros.models.ensemble.weights import WeightsByLength
 from rffpsr_ros.models.input_gate import TrainedRange
 from rffpsr_ros.models.rff_psr.filter_monitor import Events
+from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
 
-
-class EnsembleState(NamedTuple):
-    """The members' states, in their order."""
-
-    members: tuple[Any, ...]
+if TYPE_CHECKING:
+    from rffpsr_ros.models.ensemble.compiled_ensemble import CompiledEnsemble
 
 
 class OutputLimits(NamedTuple):
@@ -51,16 +51,7 @@ class EnsembleParts(NamedTuple):
     """Between what forecasts are held, where recordings show such bounds."""
 
 
-class MemberWeights(NamedTuple):
-    """Who takes part in forecasts of some length."""
-
-    places: tuple[int, ...]
-    """Of the members."""
-    weights: Array
-    """(members that take part, H, d_o)"""
-
-
-class EnsembleModel(PredictiveModel[EnsembleState]):
+class EnsembleModel(PredictiveModel[State]):
     """A weighted sum of the members' forecasts, by horizon and observation.
 
     Every member follows what happens by itself. Beyond the horizons for which there are weights
@@ -72,7 +63,10 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
     parts: EnsembleParts
 
     def _prepare(self) -> None:
-        self._known = _known(self.parts)
+        limits = self.parts.limits
+        always = () if limits is None else (limits.fallback,)
+        self._weights = WeightsByLength(self.parts.weights, always)
+        self._compiled: CompiledEnsemble | None = None
 
     @property
     def history_length(self) -> int:
@@ -87,8 +81,10 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
             known = known.joined(member.trained_range)
         return known
 
-    def sound_state(self, state: EnsembleState) -> EnsembleState:
+    def sound_state(self, state: State) -> State:
         """Return the state, in which members that need it begin anew; itself if none does."""
+        if isinstance(state, PackedState) and usable_state(state):
+            return state
         members = tuple(
             member.sound_state(of_member)
             for member, of_member in zip(self.parts.members, state.members, strict=True)
@@ -106,8 +102,10 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
             tuple(member.state_from_history(observations, actions) for member in self.parts.members)
         )
 
-    def update(self, state: EnsembleState, action: Array, observation: Array) -> EnsembleState:
+    def update(self, state: State, action: Array, observation: Array) -> State:
         """Return the members' states after an action (d_a,) and an observation (d_o,)."""
+        if self._compiled is not None and observation.ndim == 1:
+            return self._compiled.update(state, action, observation)
         return EnsembleState(
             tuple(
                 member.update(of_member, action, observation)
@@ -115,10 +113,12 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
             )
         )
 
-    def predict(self, state: EnsembleState, actions: Array) -> Array:
+    def predict(self, state: State, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
+        if self._compiled is not None and isinstance(state, PackedState):
+            return self._compiled.predict(state, actions)
         members, _, limits, bounds = self.parts
-        places, weights = self._weights_of(actions.shape[-2])
+        places, weights = self._weights.of(actions.shape[-2])
         forecasts: Array = np.array(
             [members[place].predict(state.members[place], actions) for place in places]
         )
@@ -129,35 +129,33 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
         blended: Array = (weights * forecasts).sum(axis=0)
         return blended if bounds is None else bounds(blended)
 
-    def jacobian(self, state: EnsembleState, actions: Array) -> Array:
+    def jacobian(self, state: State, actions: Array) -> Array:
         """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
 
         Where a forecast is beyond the limits, they are those of the member that replaces it.
         """
-        total: Array = np.zeros(())
+        total, states = np.zeros(()), state.members
         for place, share in self._shares(state, actions):
-            own = self.parts.members[place].jacobian(state.members[place], actions)
+            own = self.parts.members[place].jacobian(states[place], actions)
             part = share[..., None, None]
             total = total + np.where(part > 0, part * own, 0.0)
         return total
 
     def predict_with_gradient(
-        self, state: EnsembleState, actions: Array, weights: Array
+        self, state: State, actions: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
-        total = np.zeros(actions.shape)
+        total, states = np.zeros(actions.shape), state.members
         for place, share in self._shares(state, actions):
-            member, of_member = self.parts.members[place], state.members[place]
+            member, of_member = self.parts.members[place], states[place]
             total = total + member.predict_with_gradient(of_member, actions, weights * share)[1]
         return self.predict(state, actions), total
 
-    def _shares(self, state: EnsembleState, actions: Array) -> list[tuple[int, Array]]:
+    def _shares(self, state: State, actions: Array) -> list[tuple[int, Array]]:
         """Return the places of members, and their parts (..., H, d_o) in the forecast as it is."""
-        members, _, limits, bounds = self.parts
-        places, weights = self._weights_of(actions.shape[-2])
-        forecasts = np.array(
-            [members[place].predict(state.members[place], actions) for place in places]
-        )
+        (members, _, limits, bounds), states = self.parts, state.members
+        places, weights = self._weights.of(actions.shape[-2])
+        forecasts = np.array([members[place].predict(states[place], actions) for place in places])
         if forecasts.ndim > 3:
             weights = weights[:, None]
         shares = np.broadcast_to(weights, forecasts.shape).copy()
@@ -174,23 +172,45 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
             shares *= bounds.strictly_inside(blended)
         return [pair for pair in zip(places, shares, strict=True) if pair[1].any()]
 
-    def _weights_of(self, horizon: int) -> MemberWeights:
-        """Return who is needed for so many steps; the last weights hold beyond those known."""
-        known = len(self._known)
-        if 0 < horizon <= known:
-            return self._known[horizon - 1]
-        places, weights = self._known[-1]
-        rows = np.minimum(np.arange(horizon), known - 1)
-        return MemberWeights(places, np.take(weights, rows, axis=1))
-
     def inference_model(self, compiled: bool = True) -> EnsembleModel:
-        """Return the ensemble of the members as they run live."""
-        members = tuple(member.inference_model(compiled) for member in self.parts.members)
-        return EnsembleModel(
-            self.signature, self.record, self.parts._replace(members=members), self.bands
-        )
+        """Return the ensemble of the members as they run live.
 
-    def events(self, state: EnsembleState) -> Events:
+        With ``compiled`` all members run in one call of compiled code, where there is some; those
+        whose state it does not follow for the moment run by numpy.
+        """
+        live = self._of(compiled=False)
+        together = live._compile() if compiled else None
+        if together is not None:
+            return live._varied(_compiled=together)
+        return self._of(compiled=True) if compiled else live
+
+    def _of(self, compiled: bool) -> EnsembleModel:
+        """Return the ensemble of the members as each of them runs live."""
+        members = tuple(member.inference_model(compiled) for member in self.parts.members)
+        parts = self.parts._replace(members=members)
+        return EnsembleModel(self.signature, self.record, parts, self.bands)
+
+    def _compile(self) -> CompiledEnsemble | None:
+        """Return what takes all members together, if numba is there and there is a use of it."""
+        try:
+            from rffpsr_ros.models.ensemble.compiled_ensemble import CompiledEnsemble, worthwhile
+        except ImportError:
+            return None
+        members, _, limits, bounds = self.parts
+        columns = len(self.signature.observation_names), len(self.signature.action_names)
+        if not worthwhile(members):
+            return None
+        try:
+            return CompiledEnsemble(members, self._weights, limits, bounds, columns)
+        except OSError:  # no room to keep what was compiled
+            return None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether usual ticks and forecasts run in one call of compiled code."""
+        return self._compiled is not None
+
+    def events(self, state: State) -> Events:
         """Return what happened to the beliefs, counted by kind: of the member with the most."""
         counts = [
             member.events(of_member)
@@ -200,19 +220,3 @@ class EnsembleModel(PredictiveModel[EnsembleState]):
         if not counts:
             return Events.none()
         return Events(*(np.max(kind, axis=0) for kind in zip(*counts, strict=True)))
-
-
-def _known(parts: EnsembleParts) -> tuple[MemberWeights, ...]:
-    """Return who takes part in forecasts of 1, 2, ... H steps: who has a weight in one of them."""
-    of_members = np.moveaxis(parts.weights, -1, 0)
-    chosen: dict[tuple[int, ...], Array] = {}
-    found = []
-    for steps in range(1, len(parts.weights) + 1):
-        needed: Array = np.array(of_members[:, :steps].any(axis=(1, 2)))
-        if parts.limits is not None:
-            needed[parts.limits.fallback] = True
-        places = tuple(np.flatnonzero(needed).tolist())
-        if places not in chosen:
-            chosen[places] = of_members[list(places)]
-        found.append(MemberWeights(places, chosen[places][:, :steps]))
-    return tuple(found)

@@ -73,27 +73,31 @@ class SteadyStateFilter:
     """
 
     def __init__(self, system: LinearSystem) -> None:
-        """Prepare x_{t+1} = (A - K C) x + (B - K D) a + K o."""
+        """Prepare x_{t+1} = (A - K C) x + (B - K D) a + K o, rows of ``inputs`` being x, a, o."""
         closed = system.transition - system.gain @ system.output
         driven = system.action - system.gain @ system.feedthrough
-        self._inputs = np.concatenate([closed, driven, system.gain], axis=1).T.copy()
-        self._nothing = np.zeros_like(system.start_covariance)
+        self.inputs = np.concatenate([closed, driven, system.gain], axis=1).T.copy()
+        self.nothing = np.zeros_like(system.start_covariance)
         smallest = float(np.linalg.eigvalsh(system.innovation)[0])
         spread = max(float(np.sum(system.output**2)), np.finfo(float).tiny)
         self._limit = 1e-14 * max(smallest, 0.0) / spread
 
+    def holds(self, state: LinearState) -> bool:
+        """Tell whether a state, unbatched, is known so well that the gain is the steady one."""
+        if state.mean.ndim != 1:
+            return False
+        return state.covariance is self.nothing or bool(
+            np.abs(state.covariance).max() <= self._limit
+        )
+
     def step(self, state: LinearState, action: Array, observation: Array) -> LinearState | None:
         """Return what is known after a tick, unbatched; None where it takes `kalman_step`."""
-        if state.mean.ndim != 1:
+        if not self.holds(state):
             return None
-        if state.covariance is not self._nothing and not (
-            np.abs(state.covariance).max() <= self._limit
-        ):
-            return None
-        mean = np.concatenate([state.mean, action, observation]) @ self._inputs
+        mean = np.concatenate([state.mean, action, observation]) @ self.inputs
         if np.isnan(mean).any():
             return None
-        return LinearState(mean, self._nothing)
+        return LinearState(mean, self.nothing)
 
 
 def _next_covariance(system: LinearSystem, covariance: Array, gain: Array) -> Array:

@@ -17,6 +17,7 @@ from rffpsr_ros.models.kalman.linear_system import (
     lift,
     lifted_forecast,
 )
+from rffpsr_ros.models.kalman.packing import KalmanPacking
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import sizes
 
@@ -100,3 +101,7 @@ class KalmanModel(PredictiveModel[LinearState]):
         found = in_units(responses, self.parts.observation_scaling, self.parts.action_scaling)
         batch = np.broadcast_shapes(state.mean.shape[:-1], actions.shape[:-2])
         return np.broadcast_to(found, (*batch, *found.shape)).copy()
+
+    def packing(self) -> KalmanPacking:
+        """Return how an ensemble takes this model together with others."""
+        return KalmanPacking(self.parts, self._lift, self._steady)

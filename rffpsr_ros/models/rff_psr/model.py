@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -10,9 +10,12 @@ from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY, Events
+from rffpsr_ros.models.rff_psr.packing import RFFPSRPacking
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
+from rffpsr_ros.models.rff_psr.state import RFFPSRState
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.psr.runtime.packed_parts import ToBeCompiled, compilable, packed
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 
 if TYPE_CHECKING:
@@ -21,17 +24,6 @@ if TYPE_CHECKING:
 _EARLIER, _LATER, _NEWEST = np.s_[..., :-1, :], np.s_[..., 1:, :], np.s_[..., -1, :]
 _UNUSUAL = np.array([[i >> 2 & 1, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(8)])
 """What is added to a state's events, by what compiled code says was unusual."""
-
-
-class RFFPSRState(NamedTuple):
-    """The belief, and the recent past in standard units; a leading batch axis is allowed."""
-
-    belief: Array  # q (p,)
-    past: Array  # (past, d_a + d_o), newest last; stand-ins where observations were missing
-    age: Any  # (), an array or a number: ticks since the episode's start
-    calm: Any  # (): ticks since the belief was last rebuilt
-    nis: Any  # (): running mean of squared innovations; 1 is as in training
-    events: Array  # (6,) counts, see `RFFPSRModel.events`
 
 
 class RFFPSRModel(PredictiveModel[RFFPSRState]):
@@ -187,21 +179,32 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Whether usual ticks and forecasts run in compiled code."""
         return self._compiled is not None
 
+    def packing(self) -> RFFPSRPacking | None:
+        """Return how an ensemble's compiled call takes this model, if there is such code."""
+        parts = self.parts
+        if parts.head is not None or not compilable(parts.parameters, parts.structure):
+            return None
+        past = self._past, len(self._tick_scaling.mean)
+        belief, rank = len(parts.parameters.initial), parts.structure.observation.size
+        return RFFPSRPacking(packed(*self._to_be_compiled()), belief, rank, past)
+
     def _compile(self) -> CompiledStep | None:
         """Return the compiled step, if this model has one and numba is there."""
-        parameters, structure = self.parts.parameters, self.parts.structure
         try:
-            from rffpsr_ros.psr.runtime.compiled_step import CompiledStep, compilable
+            from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
         except ImportError:
             return None
-        if not compilable(parameters, structure):
+        if not compilable(self.parts.parameters, self.parts.structure):
             return None
-        scaling, usual = self._tick_scaling, self._normal[:2]
-        given = scaling.mean, scaling.deviation, self._innovation_weights, usual
         try:
-            return CompiledStep(parameters, structure, *given, self._expected)
+            return CompiledStep(*self._to_be_compiled())
         except OSError:  # no room to keep what was compiled
             return None
+
+    def _to_be_compiled(self) -> ToBeCompiled:
+        scaling, parts = self._tick_scaling, self.parts
+        given = scaling.mean, scaling.deviation, self._innovation_weights, self._normal
+        return ToBeCompiled(parts.parameters, parts.structure, *given, self._expected)
 
     def _with_tick(self, past: Array, action: Array, observation: Array) -> Array:
         """Return the past with one more tick, standardised."""

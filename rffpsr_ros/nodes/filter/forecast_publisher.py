@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
-from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.models.contract import CompactState, Signature
 from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
 from rffpsr_ros.nodes.filter.promise import DEPTH, deadline_seconds, promising
@@ -181,6 +181,8 @@ class ForecastPublisher:
 
 def _state_message(state: Any) -> Any:
     """Return the first array of a state, which is what models believe of the robot."""
+    if isinstance(state, CompactState):
+        state = state.plain
     while isinstance(state[0], tuple):  # of an ensemble, its first member's
         state = state[0]
     belief = np.ravel(np.asarray(state[0], dtype=np.float64))

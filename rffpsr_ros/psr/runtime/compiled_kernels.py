@@ -1,22 +1,36 @@
-"""The prepared step as loops that numba compiles: one tick, and forecasts.
+"""The parts of a predictor's tick as loops that numba compiles: features, products, conditioning.
 
-Imported only where numba is installed. Features and products are in single precision, ARX term and
-conditioning in double precision. Functions that are called take arrays one by one: handing on a
-tuple of many costs as much as evaluating a feature map.
+Imported only where numba is installed. Features and products are in single precision, ARX term
+and conditioning in double precision. A predictor is a place in an array that holds all of its
+parts, and room to work in: functions look up what they need, which costs nothing, see `raw_views`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.runtime.compiling import compiled, in_place
-
-TOGETHER = 16
-"""Plans rolled out side by side: matrices are read once for all, what they need stays in cache."""
+from rffpsr_ros.psr.runtime.compiling import compiled, part
+from rffpsr_ros.psr.runtime.lanes import LANES, room_of_lanes
+from rffpsr_ros.psr.runtime.packed_parts import (
+    ACTED,
+    ACTION,
+    ARX,
+    BOUNDS,
+    COMMAND,
+    COMMANDED,
+    CONSTANT,
+    LIMITS,
+    OUTPUT_BOUNDS,
+    PHASES,
+    POINT,
+    READ,
+    READ_OFF,
+    WAVES,
+)
+from rffpsr_ros.psr.runtime.raw_views import doubles, integers, singles
 
 # Taylor series of sine and cosine of x quarter turns: at half a quarter turn to 3e-8.
 SIN = [np.float32((np.pi / 2) ** n / math.factorial(n)) for n in range(1, 10, 2)]
@@ -25,57 +39,20 @@ COS = [np.float32((np.pi / 2) ** n / math.factorial(n)) for n in range(2, 9, 2)]
 HALF, ONE = np.float32(0.5), np.float32(1)
 
 
-Fourier = tuple[Array, Array]
-"""Frequencies (i, D) in quarter turns, and what becomes of cosines and sines (r, 2 D)."""
+@part
+def single(packed: Array, base: int, place: int) -> Array:
+    """Return a part in single precision of the predictor that begins at ``base``."""
+    header = integers(packed, base + 3 * place, 1, 3)
+    found: Array = singles(packed, 2 * base + header[0, 0], header[0, 1], header[0, 2])
+    return found
 
 
-class Predictor(NamedTuple):
-    """A predictor as loops want it; ticks are rows (action, observation)."""
-
-    narx: Fourier  # of the last `narx_past` ticks and an action, to expected observations
-    observation: Fourier
-    action: Fourier
-    read: Array  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
-    # after them, where they replace missing observations, expected features (r_a p, r_o)
-    commanded: Array  # (p, columns of `read`): what the features of `command` make of it
-    arx: Array  # (d_o, b), of the last b values of a row that ends with an action
-    scaling: Array  # (2, d): mean and deviation of raw values
-    limits: Array  # (2, d): of what features represent
-    output_bounds: Array  # (2, d_o): expected observations are held between them
-    constant: Array  # (d_o,)
-    innovation_weights: Array  # (d_o,)
-    bounds: Array  # lambda, the cap; the squared norms between which a belief is
-    command: Array  # (d_a,): the last action; commands are often held
-
-
-@in_place
-def _part(values: Array, header: Array, place: int) -> Array:
-    start, rows, columns = header[3 * place], header[3 * place + 1], header[3 * place + 2]
-    return values[start : start + rows * columns].reshape(rows, columns)
-
-
-@in_place
-def unpacked(packed: Array) -> Predictor:
-    """Return the predictor, as views of what `compiled_step.packed` put into one array.
-
-    Every further argument would cost a call as much as a small product of matrices.
-    """
-    singles, header = packed.view(np.float32), packed.view(np.int64)
-    return Predictor(
-        (_part(singles, header, 0), _part(singles, header, 1)),
-        (_part(singles, header, 2), _part(singles, header, 3)),
-        (_part(singles, header, 4), _part(singles, header, 5)),
-        _part(singles, header, 6),
-        _part(singles, header, 7),
-        _part(packed, header, 8),
-        _part(packed, header, 9),
-        _part(packed, header, 10),
-        _part(packed, header, 11),
-        _part(packed, header, 12)[0],
-        _part(packed, header, 13)[0],
-        _part(packed, header, 14)[0],
-        _part(packed, header, 15)[0],
-    )
+@part
+def double(packed: Array, base: int, place: int) -> Array:
+    """Return a part in double precision."""
+    header = integers(packed, base + 3 * place, 1, 3)
+    found: Array = doubles(packed, base + header[0, 0], header[0, 1], header[0, 2])
+    return found
 
 
 @compiled
@@ -94,27 +71,78 @@ def waves_of(phases: Array, waves: Array) -> None:
         sines[j] = -second if quarter & 2 != 0 else second
 
 
-@compiled
+@part
 def add_up(rows: Array, weights: Array, total: Array) -> None:
     """Write the weighted sum of rows: for so small a product a library call costs more."""
     whole = len(rows) // 4 * 4
     total[:] = 0
     for i in range(0, whole, 4):  # four at a time, as the sums are read and written each time
-        a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
         p, q = np.float32(weights[i]), np.float32(weights[i + 1])
         r, s = np.float32(weights[i + 2]), np.float32(weights[i + 3])
         for j in range(len(total)):
-            total[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j])
+            total[j] += (p * rows[i, j] + q * rows[i + 1, j]) + (
+                r * rows[i + 2, j] + s * rows[i + 3, j]
+            )
     for i in range(whole, len(rows)):
-        row, weight = rows[i], np.float32(weights[i])
+        weight = np.float32(weights[i])
         for j in range(len(total)):
-            total[j] += weight * row[j]
+            total[j] += weight * rows[i, j]
 
 
-@compiled
-def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Array) -> None:
+@part
+def project(rows: Array, values: Array, products: Array) -> None:
+    """Write the products of rows and a vector: four at a time, as that is read each time."""
+    whole = len(rows) // 4 * 4
+    for i in range(0, whole, 4):
+        a = b = c = d = np.float32(0)
+        for k in range(len(values)):
+            value = values[k]
+            a += value * rows[i, k]
+            b += value * rows[i + 1, k]
+            c += value * rows[i + 2, k]
+            d += value * rows[i + 3, k]
+        products[i], products[i + 1], products[i + 2], products[i + 3] = a, b, c, d
+    for i in range(whole, len(rows)):
+        a = np.float32(0)
+        for k in range(len(values)):
+            a += values[k] * rows[i, k]
+        products[i] = a
+
+
+@part
+def limited(row: Array, stop: int, limits: Array, point: Array) -> None:
+    """Write the values before ``stop`` in a row of ticks, held between limits."""
+    size, columns = len(point), limits.shape[1]
+    column, values = (stop - size) % columns, row[stop - size : stop]
+    for i in range(size):
+        value = values[i]
+        point[i] = min(max(value, limits[0, column]), limits[1, column])
+        column = column + 1 if column + 1 < columns else 0
+
+
+@part
+def evaluate(packed: Array, base: int, place: int, row: Array, stop: int, features: Array) -> None:
+    """Write features (r,) of the values before ``stop`` in a row of ticks (T d,)."""
+    frequencies, output = single(packed, base, place), single(packed, base, place + 1)
+    size, count = frequencies.shape
+    if count == 0:
+        features[:] = 0
+        return
+    point = single(packed, base, POINT)[0, :size]
+    phases = single(packed, base, PHASES)[0, :count]
+    waves = single(packed, base, WAVES)[0, : 2 * count]
+    limited(row, stop, double(packed, base, LIMITS), point)
+    add_up(frequencies, point, phases)
+    waves_of(phases, waves)
+    project(output, waves, features)
+
+
+@part
+def evaluate_many(
+    packed: Array, base: int, place: int, rows: Array, stop: int, features: Array
+) -> None:
     """Write features (N, r) of the values before ``stop`` in rows of ticks (N, T d)."""
-    frequencies, output = maps
+    frequencies, output = single(packed, base, place), single(packed, base, place + 1)
     size, count = frequencies.shape
     if count == 0:
         features[:] = 0
@@ -122,49 +150,88 @@ def evaluate(rows: Array, stop: int, maps: Fourier, limits: Array, features: Arr
     points = np.empty((len(rows), size), np.float32)
     phases = np.empty((len(rows), count), np.float32)
     waves = np.empty((len(rows), 2 * count), np.float32)
-    (low, high), columns = limits, limits.shape[1]
+    limits = double(packed, base, LIMITS)
     for n in range(len(rows)):
-        values, point, column = rows[n, stop - size : stop], points[n], (stop - size) % columns
-        for i in range(size):
-            point[i] = min(max(values[i], low[column]), high[column])
-            column = column + 1 if column + 1 < columns else 0
-    if len(rows) > 1:
-        np.dot(points, frequencies, phases)
-        for n in range(len(rows)):
-            waves_of(phases[n], waves[n])
-        np.dot(waves, output.T, features)
-        return
-    add_up(frequencies, points[0], phases[0])
-    waves_of(phases[0], waves[0])
-    for i in range(len(output)):
-        row, other, total = waves[0], output[i], np.float32(0)
-        for k in range(len(row)):
-            total += row[k] * other[k]
-        features[0, i] = total
+        limited(rows[n], stop, limits, points[n])
+    np.dot(points, frequencies, phases)
+    for n in range(len(rows)):
+        waves_of(phases[n], waves[n])
+    np.dot(waves, output.T, features)
 
 
-@in_place
-def read_off(rows: Array, stop: int, beliefs: Array, own: Predictor, output: Array) -> None:
-    """Write u W (N, columns), u = phi^a x q, for the actions before ``stop`` in rows (N, T d)."""
-    count, states, size = len(rows), beliefs.shape[1], len(own.action[1])
-    if count == 1:
-        given = rows[0, stop - len(own.command) : stop]
-        if (given != own.command).any():
-            own.command[:] = given
-            action = np.empty((1, size), np.float32)
-            evaluate(rows, stop, own.action, own.limits, action)
-            np.dot(action, own.read.reshape(size, -1), own.commanded.reshape(1, -1))
-        add_up(own.commanded, beliefs[0], output[0])
-        return
+@part
+def read_off(packed: Array, base: int, row: Array, stop: int, belief: Array) -> Array:
+    """Return u W (columns,), u = phi^a x q, for the action before ``stop`` in a row (T d,)."""
+    command = double(packed, base, COMMAND)[0]
+    commanded = single(packed, base, COMMANDED)
+    read: Array = single(packed, base, READ)[0]
+    changed = False
+    for i in range(len(command)):
+        given = row[stop - len(command) + i]
+        changed |= given != command[i]
+        command[i] = given
+    if changed:
+        action, weights = single(packed, base, ACTED), single(packed, base, READ_OFF)
+        evaluate(packed, base, ACTION, row, stop, action[0])
+        size, states = action.shape[1], len(commanded)
+        add_up(weights.reshape(size, states * len(read)), action[0], commanded.reshape(-1))
+    add_up(commanded, belief, read)
+    return read
+
+
+@part
+def read_off_many(
+    packed: Array, base: int, rows: Array, stop: int, beliefs: Array, read: Array
+) -> None:
+    """Write u W (N, columns) for the actions before ``stop`` in rows (N, T d)."""
+    weights, count = single(packed, base, READ_OFF), len(rows)
+    size, states = single(packed, base, ACTED).shape[1], beliefs.shape[1]
     action = np.empty((count, size), np.float32)
-    evaluate(rows, stop, own.action, own.limits, action)
+    evaluate_many(packed, base, ACTION, rows, stop, action)
     joined = np.empty((count, size * states), np.float32)
     for n in range(count):
         for a in range(size):
-            row = joined[n, a * states : (a + 1) * states]
             for i in range(states):
-                row[i] = action[n, a] * beliefs[n, i]
-    np.dot(joined, own.read, output)
+                joined[n, a * states + i] = action[n, a] * beliefs[n, i]
+    np.dot(joined, weights, read)
+
+
+@part
+def expect(packed: Array, base: int, read: Array, narx: Array, row: Array, stop: int) -> None:
+    """Write into the row, behind ``stop``, the expected observations (d_o,).
+
+    They are those of ARX and NARX term and of what u ``read``, held between their bounds.
+    """
+    arx, constant = double(packed, base, ARX), double(packed, base, CONSTANT)
+    held = double(packed, base, OUTPUT_BOUNDS)
+    window = row[stop - arx.shape[1] : stop]  # of which no place can be negative, so it is a vector
+    for o in range(len(arx)):
+        total = constant[0, o] + read[o] + narx[o]
+        for i in range(len(window)):
+            total += window[i] * arx[o, i]
+        low, high = held[0, o], held[1, o]
+        row[stop + o] = low if total < low else high if total > high else total
+
+
+@part
+def fill_lane(
+    packed: Array, base: int, read: Array, features: Array, lane: int, given: Array, size: int
+) -> None:
+    """Write the covariance that u ``read``, and phi^o below it, into a lane of ``given``.
+
+    The lane is of systems of ``size`` rows; what this one lacks is left as it is.
+    """
+    own, states = len(features), single(packed, base, COMMANDED).shape[0]
+    width = room_of_lanes(size)[0]
+    half, place = read[double(packed, base, ARX).shape[0] + states * own :], 0
+    rows = given[lane:]
+    for i in range(own):
+        for j in range(i, own):
+            value = half[place]
+            rows[i * width + LANES * j] = value
+            rows[j * width + LANES * i] = value
+            place += 1
+        rows[size * width + LANES * i] = features[i]
 
 
 @compiled
@@ -179,9 +246,9 @@ def conditioner(half: Array, ridge: float, features: Array, solution: Array) -> 
             place += 1
     np.dot(covariance, covariance, matrix)
     for i in range(size):
-        row, total = covariance[i], 0.0
+        total = 0.0
         for k in range(size):
-            total += row[k] * features[k]
+            total += covariance[i, k] * features[k]
         solution[i] = total
         matrix[i, i] += ridge
     eliminate(matrix, solution)
@@ -207,16 +274,13 @@ def eliminate(matrix: Array, solution: Array) -> None:
         solution[i] = total * row[i]
 
 
-@compiled
-def condition(read: Array, observed: int, features: Array, bounds: Array, belief: Array) -> None:
-    """Write the next belief (p,), from what u read and phi^o (r_o,); see `filter_step`."""
-    size, states = len(features), len(belief)
-    ridge, cap = bounds[0], bounds[1]
-    solution = np.empty(size)
-    conditioner(read[observed + states * size :], ridge, features, solution)
-    square = 0.0
+@part
+def believe(packed: Array, base: int, read: Array, solution: Array, belief: Array) -> None:
+    """Write the next belief (p,), from what u ``read`` and the solution (r_o,)."""
+    size, states, square = len(solution), len(belief), 0.0
+    place, cap = double(packed, base, ARX).shape[0], double(packed, base, BOUNDS)[0, 1]
     for i in range(states):
-        row, total = read[observed + i * size : observed + (i + 1) * size], 0.0
+        total, row = 0.0, read[place + i * size : place + (i + 1) * size]
         for j in range(size):
             total += row[j] * solution[j]
         belief[i] = total
@@ -225,122 +289,11 @@ def condition(read: Array, observed: int, features: Array, bounds: Array, belief
         belief *= cap / np.sqrt(square)
 
 
-@in_place
-def expect(read: Array, narx: Array, row: Array, stop: int, own: Predictor, out: Array) -> None:
-    """Write expected observations (d_o,): of ARX and NARX term, and of u."""
-    window = row[stop - own.arx.shape[1] : stop]
-    for o in range(len(out)):
-        low, high = own.output_bounds[0, o], own.output_bounds[1, o]
-        total = own.constant[o] + read[o] + narx[o]
-        for i in range(len(window)):
-            total += window[i] * own.arx[o, i]
-        out[o] = low if total < low else high if total > high else total
-
-
-@compiled
-def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float, int]:
-    """Write a state after a tick; return its mean squared innovation, and what was unusual.
-
-    ``after`` holds belief and past (p + P d,), and in place of the newest tick (action,
-    observation) as received, NaN where missing. Unusual were, added up: 1 a limited observation, 2
-    a limited action, 4 a missing observation; -1: values that are infinite, or the belief's size,
-    and nothing written counts. The innovation is NaN if all was missing.
-    """
-    predictor = unpacked(packed)
-    before, columns = past.shape
-    observed, states = len(predictor.arx), len(belief)
-    next_belief, ticks = after[:states], after[states:]
-    older, newest = ticks[: (before - 1) * columns], ticks[(before - 1) * columns :]
-    older[:] = past[1:].reshape(-1)
-    acted, unusual, seen = columns - observed, 0, 0
-    for i in range(columns):
-        newest[i] = (newest[i] - predictor.scaling[0, i]) / predictor.scaling[1, i]
-        if i >= acted and np.isnan(newest[i]):
-            unusual |= 4
-        elif not np.isfinite(newest[i]):
-            return 0.0, -1
-        elif not predictor.limits[0, i] <= newest[i] <= predictor.limits[1, i]:
-            unusual |= 2 if i < acted else 1
-    rows, limits, stop = ticks.reshape(1, -1), predictor.limits, len(ticks) - observed
-    narx = np.empty((1, observed), np.float32)
-    features = np.empty((1, len(predictor.observation[1])), np.float32)
-    read = np.empty((1, predictor.read.shape[1]), np.float32)
-    evaluate(rows, stop, predictor.narx, limits, narx)
-    read_off(rows, stop, belief.reshape(1, -1), predictor, read)
-    expected = np.empty(observed)
-    expect(read[0], narx[0], ticks, stop, predictor, expected)
-    innovation = 0.0
-    for o in range(observed):
-        if np.isnan(newest[acted + o]):
-            newest[acted + o] = expected[o]
-        else:
-            error = newest[acted + o] - expected[o]
-            innovation += error * error * predictor.innovation_weights[o]
-            seen += 1
-    size = features.shape[1]
-    known = observed + states * size + size * (size + 1) // 2
-    if seen == 0 and read.shape[1] > known:
-        features[0] = read[0, known:]
-    else:
-        evaluate(rows, len(ticks), predictor.observation, limits, features)
-    condition(read[0], observed, features[0], predictor.bounds, next_belief)
-    usual = predictor.bounds[2] <= np.dot(next_belief, next_belief) <= predictor.bounds[3]
-    mean = innovation * observed / seen if seen else np.nan
-    return mean, unusual if usual else -1
-
-
-@compiled
-def roll_out(packed: Array, beliefs: Array, pasts: Array, plans: Array, forecasts: Array) -> None:
-    """Write forecasts (N, H, d_o) given actions (N, H, d_a), all in their own units.
-
-    One belief (1, p) and past (1, P, d) are those of all plans; else each has its own.
-    """
-    predictor = unpacked(packed)
-    for start in range(0, len(plans), TOGETHER):
-        group = slice(start, min(start + TOGETHER, len(plans)))
-        own = group if len(beliefs) > 1 else slice(0, 1)
-        _roll_out_together(predictor, beliefs[own], pasts[own], plans[group], forecasts[group])
-
-
-@compiled
-def _roll_out_together(
-    predictor: Predictor, beliefs: Array, pasts: Array, plans: Array, forecasts: Array
-) -> None:
-    count, horizon, acted = plans.shape
-    before, columns = pasts.shape[1:]
-    observed = columns - acted
-    (mean, deviation), limits = predictor.scaling[:, acted:], predictor.limits
-    rows = np.empty((count, (before + horizon) * columns))
-    belief = np.empty((count, beliefs.shape[1]))
-    _begin(beliefs, pasts, plans, predictor.scaling, belief, rows)
-    narx = np.empty((count, observed), np.float32)
-    features = np.empty((count, len(predictor.observation[1])), np.float32)
-    read = np.empty((count, predictor.read.shape[1]), np.float32)
-    for h in range(horizon):
-        start = (before + h) * columns
-        stop = start + acted
-        if h:
-            evaluate(rows, start, predictor.observation, limits, features)
-            for n in range(count):
-                condition(read[n], observed, features[n], predictor.bounds, belief[n])
-        evaluate(rows, stop, predictor.narx, limits, narx)
-        read_off(rows, stop, belief, predictor, read)
-        for n in range(count):
-            expected = rows[n, stop : stop + observed]
-            expect(read[n], narx[n], rows[n], stop, predictor, expected)
-            for o in range(observed):
-                forecasts[n, h, o] = expected[o] * deviation[o] + mean[o]
-
-
-@compiled
-def _begin(
-    beliefs: Array, pasts: Array, plans: Array, scaling: Array, belief: Array, rows: Array
-) -> None:
-    """Write each plan's belief (N, p), and its past and actions as rows of ticks (N, T d)."""
-    (before, columns), acted = pasts.shape[1:], plans.shape[2]
-    for n in range(len(plans)):
-        own = n if len(beliefs) > 1 else 0
-        belief[n] = beliefs[own]
-        ticks = rows[n].reshape(-1, columns)
-        ticks[:before] = pasts[own]
-        ticks[before:, :acted] = (plans[n] - scaling[0, :acted]) / scaling[1, :acted]
+@part
+def condition(packed: Array, base: int, read: Array, features: Array, belief: Array) -> None:
+    """Write the next belief (p,), from what u ``read`` and phi^o (r_o,); see `filter_step`."""
+    observed, size, states = double(packed, base, ARX).shape[0], len(features), len(belief)
+    solution = np.empty(size)
+    half = read[observed + states * size :]
+    conditioner(half, double(packed, base, BOUNDS)[0, 0], features, solution)
+    believe(packed, base, read, solution, belief)

@@ -8,8 +8,8 @@ from rffpsr_ros.data.scaling import fit_scaling, standardise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range, simulation_rmse
 from rffpsr_ros.models.arx.learner import RIDGES, LinearARX
-from rffpsr_ros.models.arx.model import LinearARXState
 from rffpsr_ros.models.arx.regression import Shape, Sums
+from rffpsr_ros.models.arx.state import LinearARXState
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAN = float("nan")

@@ -12,9 +12,9 @@ from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_st
 from rffpsr_ros.models.ensemble.model import (
     EnsembleModel,
     EnsembleParts,
-    EnsembleState,
     OutputLimits,
 )
+from rffpsr_ros.models.ensemble.state import State
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -51,8 +51,8 @@ def run() -> Trajectory:
     return pendulum_runs(1, 100, 9)[0]
 
 
-def followed(model: EnsembleModel, run: Trajectory, ticks: int) -> EnsembleState:
-    state = model.initial_state()
+def followed(model: EnsembleModel, run: Trajectory, ticks: int) -> State:
+    state: State = model.initial_state()
     for t in range(ticks):
         state = model.update(state, run.actions[t], run.observations[t])
     return state

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
-from rffpsr_ros.models.rff_psr.model import RFFPSRModel, RFFPSRState
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.parts import StandIn
+from rffpsr_ros.models.rff_psr.state import RFFPSRState
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.filter_step import filter_step
@@ -240,7 +241,10 @@ def test_without_numba_a_model_is_served_by_numpy(
     model: RFFPSRModel, run: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
-    for name in ("compiled_step", "compiled_kernels", "compiling"):
+    for name, module in list(sys.modules.items()):
+        if name.startswith("rffpsr_ros.") and "numba" in getattr(module, "__dict__", ()):
+            monkeypatch.delitem(sys.modules, name)
+    for name in ("compiled_step", "compiled_kernels", "tick_kernels", "lanes"):
         monkeypatch.delitem(sys.modules, f"rffpsr_ros.psr.runtime.{name}", raising=False)
     inference = model.inference_model()
     assert not inference.compiled

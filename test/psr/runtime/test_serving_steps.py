@@ -180,7 +180,8 @@ WEIGHTS = np.array([0.5, 1.0, 2.0])
 @pytest.mark.parametrize("case", COMPILABLE)
 def test_the_compiled_step_is_the_filters(case: str) -> None:
     pytest.importorskip("numba")
-    from rffpsr_ros.psr.runtime.compiled_step import CompiledStep, compilable
+    from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
+    from rffpsr_ros.psr.runtime.packed_parts import compilable
 
     given, (belief, past) = CASES[case], beliefs_and_pasts()
     parameters, structure, expected = given

@@ -1,0 +1,151 @@
+"""A predictor in one array: where its parts stand, and how they get there.
+
+Every further argument would cost a call of compiled code as much as a small product of matrices.
+First come start and shape of every part, in the order of their places, then the parts: those in
+double precision, and those in single precision, whose starts count such numbers. Starts count from
+the predictor's own, so that several may stand in one array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.feature_maps import Features
+from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
+from rffpsr_ros.psr.runtime.tick_layout import Layout, arx_of_rows, layout_of
+
+# Places are no literals to the compiler, which would compile each caller anew for each of them.
+PLACES = cast("tuple[int, ...]", tuple(np.arange(23)))
+FIRST = PLACES[0]
+"""Where the only predictor of an array begins."""
+
+# Each map is frequencies (i, D) in quarter turns, and what becomes of cosines and sines (r, 2 D).
+NARX = PLACES[0]  # of the last `narx_past` ticks and an action, to expected observations
+OBSERVATION = PLACES[2]
+ACTION = PLACES[4]
+READ_OFF = PLACES[
+    6
+]  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
+# after them, where they replace missing observations, expected features (r_a p, r_o)
+COMMANDED = PLACES[7]  # (p, columns of `READ_OFF`): what the features of `COMMAND` make of it
+# Room to work in, each of one row: a map's values, phases and waves, and what was computed.
+POINT, PHASES, WAVES, ACTED, READ, FEATURES, NARX_VALUES = PLACES[8:15]
+ARX = PLACES[15]  # (d_o, b), of the last b values of a row that ends with an action
+SCALING = PLACES[16]  # (2, d): mean and deviation of raw values
+LIMITS = PLACES[17]  # (2, d): of what features represent
+OUTPUT_BOUNDS = PLACES[18]  # (2, d_o): expected observations are held between them
+# Each of one row:
+CONSTANT = PLACES[19]  # (d_o,)
+INNOVATION_WEIGHTS = PLACES[20]  # (d_o,)
+BOUNDS = PLACES[21]  # lambda, the cap; what is usual: a belief's squared norms, mean innovations
+COMMAND = PLACES[22]  # (d_a,): the last action; commands are often held
+
+
+class ToBeCompiled(NamedTuple):
+    """A predictor, and what its ticks are measured by; see `CompiledStep`."""
+
+    parameters: TrainableParameters
+    structure: FixedStructure
+    mean: Array
+    deviation: Array
+    innovation_weights: Array
+    usual: tuple[float, ...]
+    expected: Array | None
+
+
+def compilable(parameters: TrainableParameters, structure: FixedStructure) -> bool:
+    """Tell whether there is a compiled form of a predictor."""
+    maps = (structure.observation, structure.action, *filter(None, [structure.narx]))
+    size = structure.observation.size
+    fourier = all(isinstance(features, FeatureMap) for features in maps)
+    acted = len(structure.start.action) > 0  # a command that never changes is never looked at
+    return acted and fourier and parameters.covariance.shape[1] == size * (size + 1) // 2
+
+
+def packed(
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    mean: Array,
+    deviation: Array,
+    innovation_weights: Array,
+    usual: tuple[float, ...],
+    expected: Array | None,
+) -> Array:
+    """Return a predictor in one array; see `CompiledStep` for what is given."""
+    layout = layout_of(parameters, structure)
+    maps = (
+        *_narx(parameters, structure, layout),
+        *_waves(structure.observation),
+        *_waves(structure.action),
+    )
+    arx, constant = arx_of_rows(parameters, layout)
+    limits = np.full((2, layout.columns), np.inf)
+    limits[0] *= -1
+    if structure.limits is not None:
+        low, high = structure.limits[::2], structure.limits[1::2]
+        limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
+    read = np.hstack([parameters.prediction, parameters.extended, parameters.covariance])
+    if expected is not None:
+        read = np.hstack([read, expected])
+    states, width = len(parameters.initial), read.shape[1]
+    by_action = read.reshape(states, -1, width).swapaxes(0, 1).reshape(-1, width)
+    frequencies = maps[::2]
+    point, count = (max(one.shape[axis] for one in frequencies) for axis in (0, 1))
+    rooms = point, count, 2 * count, structure.action.size, width, structure.observation.size
+    held = structure.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
+    bounds = structure.conditioning.regularisation, structure.conditioning.cap, *usual
+    no_command = np.full(layout.acted, np.nan)
+    rows = constant, innovation_weights, np.array(bounds), no_command
+    return in_one_array(
+        [
+            *maps,
+            by_action,
+            np.zeros((states, width)),
+            *(np.zeros((1, size)) for size in (*rooms, layout.observed)),
+        ],
+        [arx.T, np.stack([mean, deviation]), limits, np.stack(held), *(row[None] for row in rows)],
+    )
+
+
+ROOMS = (COMMANDED, POINT, PHASES, WAVES, ACTED, READ, FEATURES, NARX_VALUES, COMMAND)
+"""Parts that calls of compiled code write to; all others stay as they were packed."""
+
+
+def in_one_array(singles: Sequence[Array], doubles: Sequence[Array]) -> Array:
+    """Return matrices behind a header of their starts and shapes, which are integers."""
+    header, start = [], 3 * (len(singles) + len(doubles))
+    for part in doubles:
+        header += [start, *part.shape]
+        start += part.size
+    start *= 2
+    for place, part in enumerate(singles):
+        header[3 * place : 3 * place] = [start, *part.shape]
+        start += part.size
+    odd = np.zeros(sum(part.size for part in singles) % 2)
+    small = np.concatenate([*map(np.ravel, singles), odd], dtype=np.float32)
+    places = np.array(header, np.int64).view(np.float64)
+    return np.concatenate([places, *map(np.ravel, doubles), small.view(np.float64)])
+
+
+def _narx(
+    parameters: TrainableParameters, structure: FixedStructure, layout: Layout
+) -> tuple[Array, Array]:
+    """Return the NARX term as a map of rows of ticks to expected observations."""
+    if structure.narx is None:
+        return np.empty((0, 0)), np.empty((layout.observed, 0))
+    frequencies, output = _waves(structure.narx)
+    ordered = np.empty_like(frequencies)
+    ordered[layout.window(layout.narx_past)] = frequencies
+    return ordered, parameters.narx.T @ output
+
+
+def _waves(features: Features) -> tuple[Array, Array]:
+    """Return frequencies (i, D) in quarter turns, and what becomes of the waves (r, 2 D)."""
+    assert isinstance(features, FeatureMap), "see compilable"
+    count = max(len(features.frequencies), 1)
+    return features.frequencies.T / (np.pi / 2), features.projection.T / np.sqrt(count)
