@@ -199,6 +199,30 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
         each = zip(state.memory, forecast, plans, strict=True)
         return np.stack([self._corrected(memory, one, plan) for memory, one, plan in each])
 
+    def jacobian(self, state: AdaptiveState, actions: Array) -> Array:
+        """Return the derivatives (H, d_o, H, d_a) of the forecast by the actions (H, d_a).
+
+        Of a batch of plans (B, H, d_a) they are (B, H, d_o, H, d_a).
+
+        Raises
+        ------
+        InputError
+            If forecasts of the model are no smooth function of the actions.
+        """
+        plain = self.parts.model.jacobian(state.belief, actions)
+        forecast = self.parts.model.predict(state.belief, actions)
+        if isinstance(state.memory, AdaptationMemory):
+            return self._derived(state.memory, forecast, actions, plain)
+        plans = np.broadcast_to(actions, (len(forecast), *actions.shape[-2:]))
+        each = zip(state.memory, forecast, plans, plain, strict=True)
+        return np.stack([self._derived(*one) for one in each])
+
+    def _derived(
+        self, memory: AdaptationMemory, forecast: Array, actions: Array, plain: Array
+    ) -> Array:
+        seen = self._looked_at(memory.seen)
+        return self._learner.jacobian(memory.correction, forecast, actions, seen, plain)
+
     def _corrected(self, memory: AdaptationMemory, forecast: Array, actions: Array) -> Array:
         seen = self._looked_at(memory.seen)
         return self._learner.corrected(memory.correction, forecast, actions, seen)

@@ -132,18 +132,56 @@ class CorrectionLearner:
         """
         if not correction.used:
             return forecast
-        head = forecast[..., : self.horizon, :]
-        regressors = self._regressors(head, actions[..., : self.horizon, :], seen)
-        steps = head.shape[-2]
-        change = correction.gain[:steps] * self._guess(correction, regressors)
-        change = change * self._regressors.half_width
-        beyond = forecast.shape[-2] - steps
-        if beyond:
-            change = np.concatenate([change, np.repeat(change[..., -1:, :], beyond, -2)], axis=-2)
-        least = np.minimum(forecast, self._known.low)
-        most = np.maximum(forecast, self._known.high)
-        bounded: Array = np.clip(forecast + change, least, most)
+        regressors = self._of_head(forecast, actions, seen)
+        change = correction.gain[: regressors.shape[-3]] * self._guess(correction, regressors)
+        changed = forecast + self._continued(change * self._regressors.half_width, forecast, -2)
+        bounded: Array = np.clip(changed, *self._bounds(forecast))
         return bounded
+
+    def jacobian(
+        self, correction: Correction, forecast: Array, actions: Array, seen: Array, jacobian: Array
+    ) -> Array:
+        """Return the derivatives (..., H, d_o, H, d_a) of a forecast as corrected by its actions.
+
+        ``jacobian`` is that of the forecast as it was.
+        """
+        if not correction.used:
+            return jacobian
+        regressors = self._of_head(forecast, actions, seen)
+        steps = regressors.shape[-3]
+        head, before = forecast[..., :steps, :], jacobian[..., :steps, :, :, :]
+        by_action = self._regressors.derivatives(head, actions[..., :steps, :], seen, before)
+        change = np.einsum("...hgnka,hgnm->...hgmka", by_action, correction.weights[:steps])
+        change = change.reshape(before.shape)
+        guess = self._guess(correction, regressors)
+        free = np.abs(guess) < self._limit(correction, steps)
+        scale = free * correction.gain[:steps] * self._regressors.half_width
+        changed = jacobian + self._continued(change * scale[..., None, None], forecast, -4)
+        least, most = self._bounds(forecast)
+        moved = correction.gain[:steps] * guess * self._regressors.half_width
+        unbounded = forecast + self._continued(moved, forecast, -2)
+        held = (unbounded < least) | (unbounded > most)
+        bound = np.where(unbounded < least, least, most)
+        own = np.where((bound == forecast)[..., None, None], jacobian, 0.0)
+        return np.where(held[..., None, None], own, changed)
+
+    def _of_head(self, forecast: Array, actions: Array, seen: Array) -> Array:
+        """Return the regressors of the ticks for which corrections are learned."""
+        head = slice(0, self.horizon)
+        return self._regressors(forecast[..., head, :], actions[..., head, :], seen)
+
+    def _continued(self, change: Array, forecast: Array, axis: int) -> Array:
+        """Return what is given for the first ticks of a forecast; the last goes on as it is."""
+        steps = forecast.shape[-2]
+        if change.shape[axis] == steps:
+            return change
+        rows = np.minimum(np.arange(steps), change.shape[axis] - 1)
+        continued: Array = np.take(change, rows, axis=axis)
+        return continued
+
+    def _bounds(self, forecast: Array) -> tuple[Array, Array]:
+        """Return what a corrected forecast lies between: the trained range, and what it was."""
+        return np.minimum(forecast, self._known.low), np.maximum(forecast, self._known.high)
 
     def learned(
         self,
@@ -204,9 +242,14 @@ class CorrectionLearner:
         weights = correction.weights[:steps]
         guess = (regressors[..., None, :] @ weights)[..., 0, :]
         guess = guess.reshape(*guess.shape[:-2], self._columns)
-        limit = LIMIT * np.exp(correction.log_usual[0, :steps])
+        limit = self._limit(correction, steps)
         clipped: Array = np.clip(guess, -limit, limit)
         return clipped
+
+    def _limit(self, correction: Correction, steps: int) -> Array:
+        """Return how large corrections (steps, d_o) may be."""
+        limit: Array = LIMIT * np.exp(correction.log_usual[0, :steps])
+        return limit
 
     def _followed(self, log_usual: Array, errors: Array, seen: Array) -> Array:
         """Return logarithms of usual errors after some more, not far below those of training."""

@@ -82,6 +82,28 @@ class CorrectionRegressors:
         regressors = np.concatenate(parts, axis=-1)
         return np.clip(regressors, -REACH, REACH, out=regressors)
 
+    def derivatives(self, forecast: Array, actions: Array, seen: Array, jacobian: Array) -> Array:
+        """Return the derivatives (..., H, G, n, K, d_a) of the regressors by K >= H actions.
+
+        ``jacobian`` (..., H, d_o, K, d_a) is that of the forecast; the rest is as above.
+        """
+        values = jacobian / self.half_width[:, None, None]
+        first = values[..., :1, :, :, :]
+        now, before = (np.where(np.isfinite(one)[:, None, None], 0.0, first) for one in seen)
+        lead, (steps, columns, count, acted) = values.shape[:-4], values.shape[-4:]
+        whole = *lead, steps, self.groups, columns // self.groups, count, acted
+        parts = [np.zeros((*lead, steps, self.groups, 1, count, acted))]
+        for part in (now, now - before, values - now):
+            parts.append(np.broadcast_to(part, values.shape).reshape(whole))
+        ticks, since = self._ticks[:steps], np.arange(1.0, steps + 1)[:, None] - np.arange(count)
+        weight = np.clip(since, 0, None)  # how often an action was counted by a tick
+        for mean in ((weight > 0) / ticks, weight / (ticks * (ticks + 1) / 2)):
+            by_action = mean[:, None, None, :, None] * np.diag(1 / self._effort)[:, None]
+            parts.append(np.broadcast_to(by_action, (*whole[:-3], acted, count, acted)))
+        followed = np.abs(self(forecast, actions, seen)) < REACH
+        derivatives: Array = np.concatenate(parts, axis=-3) * followed[..., None, None]
+        return derivatives
+
 
 def _scale(known: InputRange) -> tuple[Array, Array]:
     """Return middle and half width (d,) of a range; a width is never nothing."""

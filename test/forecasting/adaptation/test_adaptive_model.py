@@ -241,6 +241,42 @@ def test_a_row_depends_on_the_actions_until_then_only(
         np.testing.assert_allclose(adaptive.predict(state, plan[:steps]), whole[:steps], atol=1e-12)
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_derivatives_by_the_actions_are_those_of_the_corrected_forecast(
+    model: LinearARXModel, heavy: Trajectory, missing: bool
+) -> None:
+    adaptive = AdaptiveModel(model, HORIZON)
+    state = last_state(adaptive, heavy)
+    if missing:  # since the belief began
+        state = taken_over(adaptive, adaptive.initial_state(), state)
+    plan = np.random.default_rng(6).uniform(-1, 1, (HORIZON + 2, 1))
+    exact = adaptive.jacobian(state, plan)
+    size = 1e-6
+    for tick in range(len(plan)):
+        step = np.zeros_like(plan)
+        step[tick] = size
+        ahead, behind = adaptive.predict(state, plan + step), adaptive.predict(state, plan - step)
+        np.testing.assert_allclose(exact[:, :, tick, 0], (ahead - behind) / (2 * size), atol=1e-7)
+    assert np.abs(exact - model.jacobian(state.belief, plan)).max() > 1e-3
+    both = adaptive.jacobian(state, np.stack([plan, 0.5 * plan]))
+    np.testing.assert_allclose(both[0], exact, atol=1e-12)
+    states = stack_states([state, state])
+    np.testing.assert_allclose(adaptive.jacobian(states, np.stack([plan] * 2))[1], exact)
+
+
+def test_what_is_held_at_a_bound_depends_on_no_action(
+    model: LinearARXModel, heavy: Trajectory
+) -> None:
+    adaptive = AdaptiveModel(model, HORIZON)
+    state, generator = last_state(adaptive, heavy), np.random.default_rng(7)
+    for plan in generator.uniform(-40, 40, (50, HORIZON, 1)):
+        exact = adaptive.jacobian(state, plan)
+        step = np.zeros_like(plan)
+        step[2] = 1e-7
+        ahead, behind = adaptive.predict(state, plan + step), adaptive.predict(state, plan - step)
+        np.testing.assert_allclose(exact[:, :, 2, 0], (ahead - behind) / 2e-7, atol=1e-5)
+
+
 @pytest.mark.parametrize("horizon", [1, 3, 200])
 def test_any_horizon_can_be_corrected(
     model: LinearARXModel, heavy: Trajectory, horizon: int
@@ -261,7 +297,13 @@ def test_many_observations_are_corrected_each_by_itself(heavy: Trajectory) -> No
     adaptive, run = AdaptiveModel(model, HORIZON), copied(heavy)
     soon = CHANGE + 200
     assert size(errors(adaptive, run), soon) < 0.7 * size(errors(model, run), soon)
-    assert last_state(adaptive, run).memory.correction.weights.shape == (HORIZON, 20, 6, 1)
+    state, plan = last_state(adaptive, run), run.actions[:HORIZON]
+    assert state.memory.correction.weights.shape == (HORIZON, 20, 6, 1)
+    step = np.zeros_like(plan)
+    step[3] = 1e-6
+    ahead, behind = adaptive.predict(state, plan + step), adaptive.predict(state, plan - step)
+    exact = adaptive.jacobian(state, plan)[:, :, 3, 0]
+    np.testing.assert_allclose(exact, (ahead - behind) / 2e-6, atol=1e-7)
 
 
 def test_forecasts_are_the_models_bit_for_bit_until_a_correction_is_sure(
