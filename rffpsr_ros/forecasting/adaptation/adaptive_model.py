@@ -16,7 +16,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.correction import Correction, CorrectionLearner
 from rffpsr_ros.forecasting.adaptation.regressors import LAG, CorrectionRegressors
 from rffpsr_ros.forecasting.live_error import SETTLED, training_error
-from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.contract import CompactState, PredictiveModel
 from rffpsr_ros.models.input_gate import ColumnGate, InputRange, TrainedRange
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
@@ -76,6 +76,12 @@ class AdaptiveState(NamedTuple):
     belief: Any
     memory: Any
     """An `AdaptationMemory`; of a batch of states, an array of them."""
+
+    @property
+    def plain(self) -> AdaptiveState:
+        """The same state, the model's own as all of its methods know it."""
+        belief = self.belief
+        return self._replace(belief=belief.plain if isinstance(belief, CompactState) else belief)
 
 
 class AdaptiveParts(NamedTuple):

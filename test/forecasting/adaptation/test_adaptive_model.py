@@ -20,8 +20,10 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import stack_states
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.input_gate import TrainedRange
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
@@ -224,6 +226,20 @@ def test_plans_are_corrected_alike_alone_and_in_batches(
     change = np.array(each) - plain
     assert np.abs(change[:, 5]).min() > 1e-3
     np.testing.assert_allclose(change[:, HORIZON:], change[:, [HORIZON - 1] * 15], atol=1e-12)
+
+
+def test_ensembles_are_corrected_however_they_run(model: LinearARXModel, heavy: Trajectory) -> None:
+    """Live all members run in one compiled call, from one array."""
+    single = SingleRFFPSR(iterations=1, features=20, past=6, future=HORIZON, arx_past=6)
+    members = (single.fit(runs(Mass(), 4, 100, 0)), model)
+    halves = np.full((HORIZON, 1, 2), 0.5)
+    parts = EnsembleParts(members, halves)
+    ensemble = EnsembleModel(model.signature, model.record, parts, model.bands)
+    plain, soon = errors(ensemble, heavy), CHANGE + 200
+    corrected = errors(AdaptiveModel(ensemble, HORIZON), heavy)
+    assert size(corrected, soon) < 0.6 * size(plain, soon)
+    live = AdaptiveModel(ensemble.inference_model(), HORIZON)
+    np.testing.assert_allclose(errors(live, heavy), corrected, atol=1e-3)
 
 
 def test_a_row_depends_on_the_actions_until_then_only(
