@@ -52,10 +52,18 @@ setup(
         "sdf": ["drake>=1.20; sys_platform != 'linux' or platform_machine == 'x86_64'"],
         # The filter's step compiled. Without it numpy does the same, slower; no rosdep key.
         "fast": ["numba>=0.57"],
+        # Models written for onnxruntime and CasADi. No rosdep keys: whoever exports can use pip.
+        "export": ["onnx>=1.13", "casadi>=3.6"],
         # Learning on several machines. No rosdep key: only who trains needs it.
         "cluster": ["dask>=2023.5", "distributed>=2023.5"],
         # colcon runs pytest because it finds it under this name. pytest 9 breaks launch_testing.
-        "test": ["pytest>=7.2,<9", "hypothesis>=6.60", "catkin_pkg>=0.5.2", "setuptools>=65"],
+        "test": [
+            "pytest>=7.2,<9",
+            "hypothesis>=6.60",
+            "catkin_pkg>=0.5.2",
+            "setuptools>=65",
+            "onnxruntime>=1.14",
+        ],
         "lint": ["ruff>=0.9", "mypy>=1.11", "types-PyYAML", "types-tqdm", "scipy-stubs"],
     },
     entry_points={

@@ -37,6 +37,7 @@ FLOORS = {
     "rffpsr_ros.exploration": 9,
     "rffpsr_ros.forecasting": 9,
     "rffpsr_ros.evaluation": 9,
+    "rffpsr_ros.export": 9,
     "rffpsr_ros.simulation": 9,
     "rffpsr_ros.recipe": 9,
     "rffpsr_ros.training": 10,
@@ -47,7 +48,7 @@ FLOORS = {
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"threadpoolctl", "yaml", "rosbags", "tqdm"}
 # Imported where they are used, never with the module.
-EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed"}
+EXTRAS = {"matplotlib", "PIL", "pydrake", "distributed", "onnx", "casadi"}
 ALSO_NUMERICAL = {
     "rffpsr_ros.parallel.blas_threads": {"threadpoolctl"},
     "rffpsr_ros.psr.runtime.compiling": {"llvmlite", "numba"},  # only where installed

@@ -40,6 +40,7 @@ COMMANDS = {
     "evaluate": Command("evaluate", "measure a model's forecasts on bags"),
     "predict": Command("predict", "forecast along a bag, into a table or a bag"),
     "info": Command("info", "show what a model file holds"),
+    "export": Command("export", "write a model in C, ONNX or CasADi"),
     "csv2bag": Command("csv2bag", "make a bag of a table with a time column"),
     "completion": Command("completion", "print a completion script for a shell"),
 }

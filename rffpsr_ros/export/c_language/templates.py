@@ -1,0 +1,322 @@
+"""The parts of the C files that are the same for every model, NAME standing for its name."""
+
+HEADER = """\
+/* NAME: a model of how a robot responds to commands, written by rffpsr_ros VERSION.
+ *
+ * ABOUT
+ *
+ * Compile with -O3 and for the processor at hand (-march=native): products of matrices are most of
+ * the work. Never with -ffast-math: a missing observation is NaN. With -DNAME_FLOAT all numbers are
+ * floats, else doubles. No function asks for memory, keeps anything, or calls more than the C
+ * library's mathematics. What they work in is on the stack.
+ */
+#ifndef NAME_H
+#define NAME_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef NAME_FLOAT
+typedef float NAME_real;
+#else
+typedef double NAME_real;
+#endif
+
+enum {
+    NAME_OBSERVATIONS = OBSERVED,
+    NAME_ACTIONS = ACTED,
+    NAME_STATE_SIZE = STATE_SIZE,
+    NAME_CARRY_SIZE = CARRY_SIZE
+};
+
+/* Seconds from tick to tick. */
+#define NAME_PERIOD PERIOD
+
+/* What the model knows of the past: to be copied as you like. */
+typedef struct {
+    NAME_real values[NAME_STATE_SIZE];
+} NAME_state;
+
+/* Set the state at an episode's start, before the first action. */
+void NAME_initial(NAME_state *state);
+
+/* Take a tick: an action acted, then an observation was seen; NAN where it is missing. */
+void NAME_update(NAME_state *state, const NAME_real *action, const NAME_real *observation);
+
+/* Forecast the next ticks, row by row: forecast[h][NAME_OBSERVATIONS] given
+ * actions[h][NAME_ACTIONS]. A forecast depends on the actions up to its own tick only. */
+void NAME_predict(const NAME_state *state, int horizon, const NAME_real *actions,
+                  NAME_real *forecast);
+JACOBIAN
+#ifdef __cplusplus
+}
+#endif
+#endif
+"""
+
+JACOBIAN_HEADER = """\
+
+/* Numbers that NAME_jacobian works in, for a horizon. */
+#define NAME_JACOBIAN_WORK(horizon) ((horizon) * NAME_ACTIONS * NAME_CARRY_SIZE)
+
+/* Forecast, and tell how the forecast depends on the actions, exactly:
+ * jacobian[h][NAME_OBSERVATIONS][horizon][NAME_ACTIONS]. work has
+ * NAME_JACOBIAN_WORK(horizon) numbers; what is in them does not matter. */
+void NAME_jacobian(const NAME_state *state, int horizon, const NAME_real *actions,
+                   NAME_real *forecast, NAME_real *jacobian, NAME_real *work);
+"""
+
+SOURCE_HEAD = """\
+/* Written by rffpsr_ros VERSION; see NAME.h. */
+#include "NAME.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math: a missing observation is NaN"
+#endif
+
+typedef NAME_real real;
+
+#ifdef NAME_FLOAT
+#define ROOT sqrtf
+#define EXPONENTIAL expf
+#else
+#define ROOT sqrt
+#define EXPONENTIAL exp
+#endif
+#define ZERO ((real)0)
+#define HALF ((real)0.5)
+#define ONE ((real)1)
+"""
+
+COMBINING = """
+/* The sum of rows (count, columns) times weights; four at a time, as sums are read and written each
+ * time. */
+static void combine(const real *restrict rows, const real *restrict weights, int count, int columns,
+                    real *restrict sum)
+{
+    for (int j = 0; j < columns; ++j) sum[j] = ZERO;
+    while (count >= 4) {
+        const real *restrict a = rows, *restrict b = a + columns;
+        const real *restrict c = b + columns, *restrict d = c + columns;
+        const real p = weights[0], q = weights[1], r = weights[2], s = weights[3];
+        for (int j = 0; j < columns; ++j) {
+            sum[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j]);
+        }
+        rows = d + columns;
+        weights += 4;
+        count -= 4;
+    }
+    while (count-- > 0) {
+        const real p = *weights++;
+        for (int j = 0; j < columns; ++j) sum[j] += p * rows[j];
+        rows += columns;
+    }
+}
+"""
+
+WAVES = """
+/* Cosines, then sines, of phases: Taylor series within an eighth of a turn, in loops that compilers
+ * turn into vector instructions. */
+static void waves_of(const real *phases, int count, real *waves)
+{
+    const real quarter = (real)1.57079632679489661923, per_turn = (real)0.63661977236758134308;
+    const real most = (real)1e6;
+    for (int i = 0; i < count; ++i) {
+        const real given = phases[i] * per_turn;
+        const real held = given > -most ? (given < most ? given : most) : -most;
+        const int turns = (int)(held + (held < ZERO ? -HALF : HALF));
+        const real x = (held - (real)turns) * quarter, z = x * x;
+        const real s = x * (ONE + z * ((real)-1.66666666666666666667e-1
+            + z * ((real)8.33333333333333333333e-3 + z * ((real)-1.98412698412698412698e-4
+            + z * ((real)2.75573192239858906526e-6 + z * ((real)-2.50521083854417187751e-8
+            + z * ((real)1.60590438368216145994e-10 + z * ((real)-7.64716373181981647590e-13
+            + z * (real)2.81145725434552076320e-15))))))));
+        const real c = ONE + z * (-HALF + z * ((real)4.16666666666666666667e-2
+            + z * ((real)-1.38888888888888888889e-3 + z * ((real)2.48015873015873015873e-5
+            + z * ((real)-2.75573192239858906526e-7 + z * ((real)2.08767569878680989792e-9
+            + z * ((real)-1.14707455977297247139e-11 + z * ((real)4.77947733238738529744e-14
+            - z * (real)1.56192069685862264622e-16))))))));
+        const real first = (turns & 1) ? s : c, second = (turns & 1) ? c : s;
+        waves[i] = ((turns + 1) & 2) ? -first : first;
+        waves[count + i] = (turns & 2) ? -second : second;
+    }
+}
+"""
+
+SOLVING = """
+/* A = U^T D U of a positive definite matrix, in place: rows of D U, and 1 / D on the diagonal. */
+static void eliminate(real *a, int size)
+{
+    for (int k = 0; k < size; ++k) {
+        const real *pivot = a + k * size;
+        const real inverse = ONE / pivot[k];
+        for (int i = k + 1; i < size; ++i) {
+            const real x = pivot[i] * inverse;
+            for (int j = i; j < size; ++j) a[i * size + j] -= x * pivot[j];
+        }
+        a[k * size + k] = inverse;
+    }
+}
+
+/* Solve A x = b for columns b (size, columns), in place. */
+static void substitute(const real *a, int size, real *b, int columns)
+{
+    for (int k = 0; k < size; ++k) {
+        for (int i = k + 1; i < size; ++i) {
+            const real x = a[k * size + i] * a[k * size + k];
+            for (int j = 0; j < columns; ++j) b[i * columns + j] -= x * b[k * columns + j];
+        }
+    }
+    for (int k = size - 1; k >= 0; --k) {
+        for (int i = k + 1; i < size; ++i) {
+            const real x = a[k * size + i];
+            for (int j = 0; j < columns; ++j) b[k * columns + j] -= x * b[i * columns + j];
+        }
+        for (int j = 0; j < columns; ++j) b[k * columns + j] *= a[k * size + k];
+    }
+}
+"""
+
+PREDICT = """
+void NAME_predict(const NAME_state *state, int horizon, const NAME_real *actions,
+                  NAME_real *forecast)
+{
+    real carry[NAME_CARRY_SIZE], next[NAME_CARRY_SIZE];
+    begin(state->values, carry);
+    for (int h = 0; h < horizon; ++h) {
+        step(carry, actions + h * NAME_ACTIONS, next, forecast + h * NAME_OBSERVATIONS);
+        memcpy(carry, next, sizeof carry);
+    }
+}
+"""
+
+JACOBIAN = """
+void NAME_jacobian(const NAME_state *state, int horizon, const NAME_real *actions,
+                   NAME_real *forecast, NAME_real *jacobian, NAME_real *work)
+{
+    const int stride = horizon * NAME_ACTIONS;
+    real carry[NAME_CARRY_SIZE], next[NAME_CARRY_SIZE];
+    begin(state->values, carry);
+    for (int i = 0; i < horizon * NAME_OBSERVATIONS * stride; ++i) jacobian[i] = ZERO;
+    for (int h = 0; h < horizon; ++h) {
+        step_derivatives(carry, actions + h * NAME_ACTIONS, next, forecast + h * NAME_OBSERVATIONS,
+                         h * NAME_ACTIONS, work, jacobian + h * NAME_OBSERVATIONS * stride, stride);
+        memcpy(carry, next, sizeof carry);
+    }
+}
+"""
+
+WRAPPER = """\
+// NAME as a C++ class (C++11 or later), written by rffpsr_ros VERSION; compile NAME.c beside it.
+#ifndef NAME_HPP
+#define NAME_HPP
+
+#include <array>
+#include <cstddef>
+
+#include "NAME.h"
+
+namespace NAME_model {
+
+using Real = NAME_real;
+using Action = std::array<Real, NAME_ACTIONS>;
+using Observation = std::array<Real, NAME_OBSERVATIONS>;
+
+class Model {
+public:
+    Model() { reset(); }
+
+    // Begin an episode.
+    void reset() { NAME_initial(&state_); }
+
+    // Take a tick: an action acted, then an observation was seen; NaN where it is missing.
+    void update(const Action &action, const Observation &observation)
+    {
+        NAME_update(&state_, action.data(), observation.data());
+    }
+
+    // Forecast the next H ticks.
+    template <std::size_t H>
+    std::array<Observation, H> predict(const std::array<Action, H> &actions) const
+    {
+        std::array<Observation, H> forecast;
+        NAME_predict(&state_, static_cast<int>(H), actions[0].data(), forecast[0].data());
+        return forecast;
+    }
+JACOBIAN
+    const NAME_state &state() const { return state_; }
+
+private:
+    NAME_state state_;
+};
+
+}  // namespace NAME_model
+#endif
+"""
+
+JACOBIAN_WRAPPER = """
+    // Forecast, and how it depends on the actions: rows by tick and observation, columns by tick
+    // and action.
+    template <std::size_t H>
+    struct Derivatives {
+        std::array<Observation, H> forecast;
+        std::array<std::array<Real, H * NAME_ACTIONS>, H * NAME_OBSERVATIONS> jacobian;
+    };
+
+    template <std::size_t H>
+    void jacobian(const std::array<Action, H> &actions, Derivatives<H> &found,
+                  std::array<Real, NAME_JACOBIAN_WORK(H)> &work) const
+    {
+        NAME_jacobian(&state_, static_cast<int>(H), actions[0].data(), found.forecast[0].data(),
+                      found.jacobian[0].data(), work.data());
+    }
+"""
+
+EXAMPLE = """\
+/* Follows lines of actions and observations ("nan": missing) and prints a forecast after each.
+ *
+ *     cc -O3 -march=native -o example example.c NAME.c -lm
+ *     ./example < ticks.txt
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "NAME.h"
+
+#define HORIZON 10
+
+int main(void)
+{
+    static NAME_real actions[HORIZON][NAME_ACTIONS], forecast[HORIZON][NAME_OBSERVATIONS];
+    NAME_real action[NAME_ACTIONS], observation[NAME_OBSERVATIONS];
+    NAME_state state;
+    double number = 0.0;
+
+    NAME_initial(&state);
+    for (;;) {
+        for (int i = 0; i < NAME_ACTIONS; ++i) {
+            if (scanf("%lf", &number) != 1) return 0;
+            action[i] = (NAME_real)number;
+        }
+        for (int i = 0; i < NAME_OBSERVATIONS; ++i) {
+            if (scanf("%lf", &number) != 1) return 0;
+            observation[i] = (NAME_real)number;
+        }
+        NAME_update(&state, action, observation);
+
+        /* The command stays as it is. */
+        for (int h = 0; h < HORIZON; ++h) {
+            for (int i = 0; i < NAME_ACTIONS; ++i) actions[h][i] = action[i];
+        }
+        NAME_predict(&state, HORIZON, &actions[0][0], &forecast[0][0]);
+        for (int i = 0; i < NAME_OBSERVATIONS; ++i) {
+            printf(i ? " %.9g" : "%.9g", (double)forecast[HORIZON - 1][i]);
+        }
+        printf("\\n");
+    }
+}
+"""

@@ -1,0 +1,1 @@
+"""What each kind of model computes, in the language of `export.graph`."""

@@ -1,0 +1,111 @@
+"""Models made of models: ensembles, and principal components in front of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.export.graph import (
+    Node,
+    at_most,
+    clip,
+    constant,
+    filled,
+    given,
+    join,
+    less,
+    minimum,
+    pick,
+    product,
+    reshape,
+    take,
+    total,
+    where,
+)
+from rffpsr_ros.export.program import Ahead, Description, SeenTick
+from rffpsr_ros.models.compressed.model import CompressedModel
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.numerics.arrays import Array
+
+Describe = Callable[[PredictiveModel[Any]], Description]
+
+
+def describe_ensemble(model: EnsembleModel, describe: Describe) -> Description:
+    """Return what an ensemble computes, of the members that take part in any forecast.
+
+    A forecast carries what the members carry, and which tick it is at.
+    """
+    _, all_weights, limits, bounds = model.parts
+    needed: Array = np.array(all_weights.any(axis=(0, 1)))
+    if limits is not None:
+        needed[limits.fallback] = True
+    places = np.flatnonzero(needed)
+    members = [describe(model.parts.members[place]) for place in places]
+    weights = all_weights[:, :, places].transpose(0, 2, 1)  # (H, M, d_o)
+    horizon, count, observed = weights.shape
+    starts = np.cumsum([0, *(len(member.initial) for member in members)])
+    carries = (member.begin(given("state", len(member.initial))) for member in members)
+    ends = np.cumsum([0, *(carry.size for carry in carries)])
+
+    def of_members(state: Node) -> list[Node]:
+        return [state[starts[i] : starts[i + 1]] for i in range(count)]
+
+    def update(state: Node, tick: SeenTick) -> Node:
+        pairs = zip(members, of_members(state), strict=True)
+        return join([member.update(own, tick) for member, own in pairs])
+
+    def begin(state: Node) -> Node:
+        pairs = zip(members, of_members(state), strict=True)
+        return join([*(member.begin(own) for member, own in pairs), constant([0.0])])
+
+    def step(carry: Node, action: Node) -> Ahead:
+        own = [carry[ends[i] : ends[i + 1]] for i in range(count)]
+        ahead = [member.step(one, action) for member, one in zip(members, own, strict=True)]
+        place = take(carry, np.array([ends[-1]]), 1)
+        here = reshape(pick(weights, minimum(reshape(place), horizon - 1.0)), count * observed)
+        forecasts = [one.observation for one in ahead]
+        if limits is not None:
+            instead = forecasts[int(np.flatnonzero(places == limits.fallback)[0])]
+            forecasts = [_believed(one, instead, limits.low, limits.high) for one in forecasts]
+        blended = constant(np.zeros(observed))
+        for i, forecast in enumerate(forecasts):
+            blended = blended + here[i * observed : (i + 1) * observed] * forecast
+        if bounds is not None:
+            blended = clip(blended, *bounds)
+        following = [*(one.carry for one in ahead), minimum(place + 1.0, float(horizon))]
+        return Ahead(join(following), blended)
+
+    initial = np.concatenate([member.initial for member in members])
+    smooth = all(member.smooth for member in members)
+    return Description(initial, update, begin, step, smooth)
+
+
+def _believed(forecast: Node, instead: Node, low: Any, high: Any) -> Node:
+    inside = constant(np.ones(forecast.size))
+    if np.isfinite(low).any():
+        inside = inside * at_most(constant(low), forecast)
+    if np.isfinite(high).any():
+        inside = inside * at_most(forecast, constant(high))
+    return where(inside, forecast, instead)
+
+
+def describe_compressed(model: CompressedModel, describe: Describe) -> Description:
+    """Return what a model of components computes, of observations in their own units."""
+    inner = describe(model.parts.inner)
+    mean, directions = model.parts.projection
+
+    def update(state: Node, tick: SeenTick) -> Node:
+        missing = less(constant(0.5), total(tick.missing))
+        components = product(directions.T, tick.observation - constant(mean))
+        nothing = constant(np.zeros(directions.shape[1]))
+        seen = where(missing, nothing, components)
+        return inner.update(state, SeenTick(tick.action, seen, filled(missing, seen.size)))
+
+    def step(carry: Node, action: Node) -> Ahead:
+        following, forecast = inner.step(carry, action)
+        return Ahead(following, product(directions, forecast) + constant(mean))
+
+    return Description(inner.initial, update, inner.begin, step, inner.smooth)

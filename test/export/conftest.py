@@ -1,0 +1,148 @@
+"""Models of every kind, learned from runs of one system, and runs with gaps to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.data.saturation import Bounds
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.compressed.learner import Compressed
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
+from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.io_hmm.learner import IOHMM
+from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.output_error.learner import OutputError
+from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+TICKS = 1000
+SMALL: dict[str, Any] = {"past": 3, "future": 3, "features": 20, "rank": 6, "iterations": 5}
+
+
+def recordings(count: int, ticks: int = 200, seed: int = 3) -> list[Trajectory]:
+    """Return runs of a nonlinear system: two observations, two actions."""
+    generator = np.random.default_rng(seed)
+    runs = []
+    for _ in range(count):
+        actions = generator.uniform(-1, 1, (ticks, 2))
+        state, seen = np.zeros(2), []
+        for action in actions:
+            pull = np.array([np.sin(state[1]), np.cos(state[0]) * state[1]])
+            state = 0.7 * state + 0.2 * pull + 0.4 * np.tanh(action)
+            seen.append(state + 0.01 * generator.normal(size=2))
+        runs.append(Trajectory(np.array(seen), actions, 0.1))
+    return runs
+
+
+def discrete(ticks: int, seed: int) -> Trajectory:
+    """Return a run whose first observation repeats the action."""
+    generator = np.random.default_rng(seed)
+    seen, acted = (generator.integers(2, size=(ticks, n)).astype(float) for n in (2, 1))
+    seen[1:, 0] = acted[:-1, 0]
+    return Trajectory(seen, acted, 0.1)
+
+
+def with_gaps(run: Trajectory) -> Trajectory:
+    """Return a run in which single values, whole ticks and bursts of ticks are missing."""
+    seen = run.observations.copy()
+    generator = np.random.default_rng(11)
+    seen[generator.random(seen.shape) < 0.05] = np.nan
+    seen[generator.random(len(seen)) < 0.03] = np.nan
+    for start in range(150, len(seen), 170):
+        seen[start : start + 8] = np.nan
+    return Trajectory(seen, run.actions, run.period)
+
+
+def held() -> EnsembleModel:
+    """Return an ensemble whose forecasts are replaced at times, and held at times."""
+    runs = recordings(3)
+    linear, nonlinear = LinearARX(past=3, future=4).fit(runs), SingleRFFPSR(**SMALL).fit(runs)
+    seen = np.concatenate([run.observations for run in runs])
+    parts = EnsembleParts(
+        (nonlinear, linear),
+        np.tile([0.7, 0.3], (4, 2, 1)),
+        OutputLimits(np.quantile(seen, 0.25, axis=0), np.quantile(seen, 0.75, axis=0), 1),
+        Bounds(np.quantile(seen, 0.15, axis=0), np.quantile(seen, 0.85, axis=0)),
+    )
+    return EnsembleModel(linear.signature, TrainingRecord(), parts)
+
+
+LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
+    "last_observation": lambda: LastObservation().fit(recordings(3)),
+    "mean": lambda: Mean().fit(recordings(3)),
+    "linear_arx": lambda: LinearARX(past=4, future=3).fit(recordings(3)),
+    "rff_arx": lambda: RFFARX(past=3, future=3, features=30).fit(recordings(3)),
+    "kalman": lambda: Kalman(past=3, future=4).fit(recordings(3)),
+    "n4sid": lambda: N4SID(past=3, future=4, order=2).fit(recordings(3)),
+    "output_error": lambda: OutputError(past=2, features=15).fit(recordings(3)),
+    "rff_psr": lambda: SingleRFFPSR(**SMALL, arx_past=3, narx_features=10).fit(recordings(3)),
+    "rff_psr without terms": lambda: SingleRFFPSR(**SMALL, arx_past=0, narx_past=0).fit(
+        recordings(3)
+    ),
+    "hse_psr": lambda: HSEPSR(past=3, future=3, rank=8).fit(recordings(3, 120)),
+    "io_hmm": lambda: IOHMM(past=2).fit([discrete(150, 1)]),
+    "ensemble": lambda: RFFPSR(**SMALL, folds=2).fit(recordings(4)),
+    "ensemble with limits": held,
+    "compressed": lambda: Compressed(LinearARX(past=3, future=4), 1).fit(recordings(3)),
+}
+
+
+class Exported(NamedTuple):
+    """A model to be exported, and a run of `TICKS` ticks with gaps that it has not seen."""
+
+    name: str
+    model: PredictiveModel[Any]
+    run: Trajectory
+
+    def follow(
+        self, update: Callable[[Array, Array], None], compare: Callable[[Array, Array], None]
+    ) -> None:
+        """Hand every tick to ``update``; at times a plan and the model's forecast to compare."""
+        state = self.model.initial_state()
+        for tick in range(TICKS):
+            action, seen = self.run.actions[tick], self.run.observations[tick]
+            state = self.model.update(state, action, seen)
+            update(action, seen)
+            if tick < 5 or tick % 13 == 0:
+                plan = self.run.actions[tick + 1 : tick + 2 + tick % 9]
+                compare(plan, self.model.predict(state, plan))
+
+    def last_state(self) -> Any:
+        """Return the model's state after the run."""
+        state = self.model.initial_state()
+        for tick in range(TICKS):
+            action, seen = self.run.actions[tick], self.run.observations[tick]
+            state = self.model.update(state, action, seen)
+        return state
+
+
+@cache
+def learned(name: str) -> PredictiveModel[Any]:
+    """Return the model of a name."""
+    return LEARNED[name]()
+
+
+@pytest.fixture(params=LEARNED, scope="session")
+def case(request: pytest.FixtureRequest) -> Exported:
+    """Return each model in turn."""
+    name = str(request.param)
+    run = discrete(TICKS + 20, 5) if name == "io_hmm" else recordings(1, TICKS + 20, 9)[0]
+    return Exported(name, learned(name), with_gaps(run))
+
+
+@pytest.fixture(scope="session")
+def ensemble() -> PredictiveModel[Any]:
+    """Return an ensemble as the command line makes it."""
+    return learned("ensemble")
