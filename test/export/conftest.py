@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,33 +99,49 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
 }
 
 
-class Exported(NamedTuple):
-    """A model to be exported, and a run of `TICKS` ticks with gaps that it has not seen."""
+class Exported:
+    """A model to be exported, and a run of `TICKS` ticks with gaps that it has not seen.
 
-    name: str
-    model: PredictiveModel[Any]
-    run: Trajectory
+    What the model itself makes of the run is computed once.
+    """
+
+    def __init__(self, name: str, model: PredictiveModel[Any], run: Trajectory) -> None:
+        self.name, self.model, self.run = name, model, run
 
     def follow(
-        self, update: Callable[[Array, Array], None], compare: Callable[[Array, Array], None]
+        self,
+        update: Callable[[Array, Array], None],
+        compare: Callable[[Array, Array], None],
+        ticks: int = TICKS,
     ) -> None:
         """Hand every tick to ``update``; at times a plan and the model's forecast to compare."""
-        state = self.model.initial_state()
-        for tick in range(TICKS):
-            action, seen = self.run.actions[tick], self.run.observations[tick]
-            state = self.model.update(state, action, seen)
-            update(action, seen)
-            if tick < 5 or tick % 13 == 0:
-                plan = self.run.actions[tick + 1 : tick + 2 + tick % 9]
-                compare(plan, self.model.predict(state, plan))
+        for tick in range(ticks):
+            update(self.run.actions[tick], self.run.observations[tick])
+            if tick in self._followed.forecasts:
+                compare(*self._followed.forecasts[tick])
 
     def last_state(self) -> Any:
         """Return the model's state after the run."""
-        state = self.model.initial_state()
+        return self._followed.state
+
+    @cached_property
+    def _followed(self) -> Followed:
+        state, forecasts = self.model.initial_state(), {}
         for tick in range(TICKS):
             action, seen = self.run.actions[tick], self.run.observations[tick]
             state = self.model.update(state, action, seen)
-        return state
+            if tick < 5 or tick % 13 == 0:
+                plan = self.run.actions[tick + 1 : tick + 2 + tick % 9]
+                forecasts[tick] = plan, self.model.predict(state, plan)
+        return Followed(state, forecasts)
+
+
+class Followed(NamedTuple):
+    """What a model made of a run."""
+
+    state: Any
+    forecasts: dict[int, tuple[Array, Array]]
+    """Plans, and forecasts, after some ticks."""
 
 
 @cache

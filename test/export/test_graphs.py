@@ -69,7 +69,7 @@ def test_graphs_follow_and_forecast_as_the_model_does(case: Any) -> None:
     def compare(plan: Array, expected: Array) -> None:
         np.testing.assert_allclose(forecast(program, state, plan), expected, 1e-9, 1e-10)
 
-    case.follow(update, compare)
+    case.follow(update, compare, 400)
 
 
 def test_graphs_have_the_derivatives_of_the_model(case: Any) -> None:
