@@ -6,6 +6,8 @@ that gives half of what is asked changes what happens in proportion to it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from rffpsr_ros.models.input_gate import InputRange
@@ -63,24 +65,28 @@ class CorrectionRegressors:
         actions until then only.
         """
         values = (forecast - self._middle) / self.half_width
-        first = forecast[..., :1, :]
-        now, before = (np.where(np.isfinite(one), one, first) for one in seen)
-        newest = (now - self._middle) / self.half_width
-        moved = (now - before) / self.half_width
+        first = values[..., :1, :]
+        newest, before = (np.where(known, one, first) for known, one in self._measured(seen))
         total = np.cumsum((actions - self._rest) / self._effort, axis=-2)
         ticks = self._ticks[: values.shape[-2]]
-        means = total / ticks, np.cumsum(total, axis=-2) / (ticks * (ticks + 1) / 2)
-        shape = (*values.shape[:-1], self.groups)
-        own = values.shape[-1] // self.groups
-        parts = [
-            np.ones((*shape, 1)),
-            np.broadcast_to(newest, values.shape).reshape(*shape, own),
-            np.broadcast_to(moved, values.shape).reshape(*shape, own),
-            (values - newest).reshape(*shape, own),
-            *(np.broadcast_to(mean[..., None, :], (*shape, mean.shape[-1])) for mean in means),
-        ]
-        regressors = np.concatenate(parts, axis=-1)
+        own, acted = values.shape[-1] // self.groups, total.shape[-1]
+        shape = *values.shape[:-1], self.groups
+        regressors = np.empty((*shape, self.count))
+        regressors[..., 0] = 1.0
+        place = 1
+        for part in (newest, newest - before, values - newest):
+            split = part.reshape(*part.shape[:-1], self.groups, own)
+            regressors[..., place : place + own] = split
+            place += own
+        for mean in (total / ticks, np.cumsum(total, axis=-2) / (ticks * (ticks + 1) / 2)):
+            regressors[..., place : place + acted] = mean[..., None, :]
+            place += acted
         return np.clip(regressors, -REACH, REACH, out=regressors)
+
+    def _measured(self, seen: Array) -> Iterator[tuple[Array, Array]]:
+        """Yield which columns (d_o,) of an observation are known, and what they were."""
+        for one in seen:
+            yield np.isfinite(one), (one - self._middle) / self.half_width
 
     def derivatives(self, forecast: Array, actions: Array, seen: Array, jacobian: Array) -> Array:
         """Return the derivatives (..., H, G, n, K, d_a) of the regressors by K >= H actions.
