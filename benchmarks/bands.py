@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmarks import datasets
+from benchmarks.cpu_time import cpu_seconds
 from benchmarks.datasets import Split
 from rffpsr_ros import RFFPSR
 from rffpsr_ros.errors import InputError
@@ -44,14 +44,14 @@ DATA: Mapping[str, Callable[[int], Split]] = {
 
 def measure(split: Split, seed: int, bands: str) -> dict[str, Any]:
     """Return the coverage of the bands of one model, and the processor seconds it all took."""
-    began = time.process_time()
+    began = cpu_seconds()
     used = [*split.train, *split.validation]
     learner = RFFPSR(seed=seed)
     with one_blas_thread():
         model = learner.fit(split.train, split.validation)
-        learned = time.process_time()
+        learned = cpu_seconds()
         model = measure_bands(model, learner, used, silent, bands)
-    seconds = {"learning": learned - began, "bands": time.process_time() - learned}
+    seconds = {"learning": learned - began, "bands": cpu_seconds() - learned}
     measured = coverage(model, split.test, NOMINAL, HORIZON, START)
     if measured is None:
         raise InputError(model.record.notes[-1])

@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.cpu_time import cpu_seconds
 from benchmarks.datasets import Split, fresh_synthetic, jackal, quarter_drone, synth
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
@@ -37,10 +37,10 @@ def errors(learner: Learner, split: Split, authors: bool, everything: bool = Fal
 
     With ``everything`` the learner gets the validation recordings as training data.
     """
-    began = time.process_time()
+    began = cpu_seconds()
     train = [*split.train, *split.validation] if everything else split.train
     model = learner.fit(train, None if everything else split.validation)
-    seconds = time.process_time() - began
+    seconds = cpu_seconds() - began
     clip = observation_range(split.train) if authors else None
     found = horizon_errors(model, split.test, 10, 9 if authors else 20, clip).mse
     return [*found.tolist(), seconds]
