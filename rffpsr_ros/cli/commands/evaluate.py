@@ -19,6 +19,7 @@ from rffpsr_ros.cli.settings import add_reading_arguments, reading_options
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import Coverage, coverage
 from rffpsr_ros.evaluation.comparison import Comparison, compare
+from rffpsr_ros.evaluation.extrapolation import Extrapolation, extrapolations, told
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
 from rffpsr_ros.evaluation.report import (
@@ -111,7 +112,10 @@ def run(arguments: argparse.Namespace) -> None:
         covered = coverage(
             model, parts.test, arguments.coverage, arguments.horizon, arguments.start
         )
-    result = _Result(arguments.model, model.signature, recordings, parts, comparison, covered)
+    beyond = extrapolations(model, parts.test)
+    result = _Result(
+        arguments.model, model.signature, recordings, parts, comparison, covered, beyond
+    )
     if arguments.json:
         say_json(result.as_json())
     else:
@@ -164,6 +168,7 @@ class _Result(NamedTuple):
     parts: Split
     comparison: Comparison
     covered: Coverage | None
+    beyond: Sequence[Extrapolation]
 
     def as_json(self) -> dict[str, Any]:
         errors, names = self.comparison.errors, self.signature.observation_names
@@ -176,11 +181,14 @@ class _Result(NamedTuple):
             "ticks": sum(map(len, self.parts.test)),
             "models": {name: errors_as_json(one) for name, one in errors.items()},
             "bands": self.covered and coverage_as_json(self.covered, names),
+            "extrapolations": [one.as_json() for one in self.beyond],
         }
 
     def lines(self) -> list[str]:
         ticks = sum(map(len, self.parts.test))
         lines = [f"read {self.recordings.describe()}; judged on {ticks} ticks"]
+        if sentence := told(self.beyond):
+            lines.append(sentence)
         if "linear_arx" not in self.comparison.entries:
             lines.append(
                 "linear ARX is not shown: say what to fit it to by --train BAG..., or --split if"
