@@ -103,6 +103,8 @@ BY_HAND: dict[str, Write] = {
     "a start unknown": _options(start="nowhere"),
     "a threshold of text": _options(rejection_threshold="x"),
     "a threshold of nan": _options(rejection_threshold=[float("nan")]),
+    "adapt of text": _options(adapt="x"),
+    "adapt of a number": _options(adapt=1),
     "options of a list": _entry('{"options": [1]}'),
     "a reset without a start": _entry('{"reset": "x"}'),
     "a reset of a number": _entry('{"reset": 7, "start": 7}'),

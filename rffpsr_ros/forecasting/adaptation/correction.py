@@ -181,7 +181,7 @@ class CorrectionLearner:
 
     def _bounds(self, forecast: Array) -> tuple[Array, Array]:
         """Return what a corrected forecast lies between: the trained range, and what it was."""
-        return np.minimum(forecast, self._known.low), np.maximum(forecast, self._known.high)
+        return np.fmin(forecast, self._known.low), np.fmax(forecast, self._known.high)
 
     def learned(
         self,

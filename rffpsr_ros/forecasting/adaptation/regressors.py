@@ -112,7 +112,7 @@ class CorrectionRegressors:
 
 
 def _scale(known: InputRange) -> tuple[Array, Array]:
-    """Return middle and half width (d,) of a range; a width is never nothing."""
-    size = np.maximum(np.abs(known.low), np.abs(known.high))
-    half = np.maximum((known.high - known.low) / 2, LEAST_HALF_WIDTH * size)
-    return (known.low + known.high) / 2, np.where(half > 0, half, 1.0)
+    """Return middle and half width (d,) of a range; what is unknown is 0, a width never nothing."""
+    low, high = (np.where(np.isfinite(one), one, 0.0) for one in known)
+    half = np.maximum((high - low) / 2, LEAST_HALF_WIDTH * np.maximum(np.abs(low), np.abs(high)))
+    return (low + high) / 2, np.where(half > 0, half, 1.0)

@@ -59,16 +59,17 @@ regressed, by recursive least squares that forget, on 1, the newest observation,
 last four ticks, the change that is forecast and the actions until then. That is held on a short
 leash. A correction is used only as far as corrections that were made before an error was known
 would have made it smaller, beyond chance; it is at most three usual errors of the model and leads
-nowhere beyond the range trained on; errors that stand out, inputs far outside the trained range
-and moments that tell nothing new, such as a robot at rest, teach nothing; and what makes errors
-larger is thrown away. It remembers some ten horizons (of at most 50 ticks each; a longer forecast's
-rest is corrected as its 50th tick is). A silence does not end it; `~/reset`, `~/reload` and time
-going back do. The model file stays as it is: to keep what changed, record and train again. The
-bands and the live error are those of the corrected forecasts; the diagnostics tell how large errors
-are beside those without correction. It costs a fifth forecast's time in each tick or so, and some
-tenths of a millisecond where a horizon's fifth has passed. `rffpsr predict --adapt` and `evaluate
---adapt` do the same along recordings; with recorded future actions each uninterrupted run by
-itself, as nobody knows what happened between them.
+nowhere beyond the range trained on; errors that stand out, inputs far outside the trained range and
+moments that tell nothing new, such as a robot at rest, teach nothing; and what makes errors larger
+is thrown away. It remembers some ten horizons (of at most 50 ticks each; a longer forecast's rest
+is corrected as its 50th tick is). A silence does not end it; `~/reset`, `~/reload` and time going
+back do. The model file stays as it is: to keep what changed, record and train again. The bands and
+the live error are those of the corrected forecasts; the diagnostics tell how large errors are
+beside those without correction. Five times in a horizon it makes one forecast more and learns from
+it, which takes some tenths of a millisecond; `python -m benchmarks.adaptation` measures what it
+gains and costs. `rffpsr predict --adapt` and `evaluate --adapt` do the same along recordings; with
+recorded future actions each uninterrupted run by itself, as nobody knows what happened between
+them.
 
 **Field reports.** With `log_sequence` set, everything the model is fed is logged to a bag, resets,
 plans and options included; `rffpsr predict BAG --model FILE --out OUT` then gives exactly the

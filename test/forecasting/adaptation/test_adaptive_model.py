@@ -22,7 +22,7 @@ from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import stack_states
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts
 from rffpsr_ros.models.forecasts import errors_by_origin
-from rffpsr_ros.models.input_gate import TrainedRange
+from rffpsr_ros.models.input_gate import InputRange, TrainedRange
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -374,6 +374,20 @@ def test_a_model_that_knows_no_range_cannot_adapt(model: LinearARXModel) -> None
     unknowing = Unknowing(model.signature, model.record, model.parts)
     with pytest.raises(InputError, match="adapt needs a model that knows the range"):
         AdaptiveModel(unknowing, HORIZON)
+
+
+def test_a_column_of_unknown_range_is_left_as_it_is(
+    model: LinearARXModel, heavy: Trajectory
+) -> None:
+    class Forgetful(LinearARXModel):
+        @property
+        def trained_range(self) -> TrainedRange:
+            unknown = InputRange(np.array([np.nan]), np.array([np.nan]))
+            return TrainedRange(unknown, unknown)
+
+    forgetful = Forgetful(model.signature, model.record, model.parts, model.bands)
+    adapted = errors(AdaptiveModel(forgetful, HORIZON), heavy)
+    np.testing.assert_array_equal(adapted, errors(model, heavy))
 
 
 def test_it_is_never_stored(model: LinearARXModel, tmp_path: Path) -> None:
