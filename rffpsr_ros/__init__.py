@@ -12,6 +12,7 @@ __all__ = [
     "load_model",
     "read_bags",
     "train",
+    "train_more",
     "with_channels",
 ]
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rffpsr_ros.recordings.trajectory import Trajectory
     from rffpsr_ros.training.signing import with_channels
     from rffpsr_ros.training.train import train
+    from rffpsr_ros.training.train_more import train_more
 
 _HOMES = {
     "InputError": "rffpsr_ros.errors",
@@ -31,6 +33,7 @@ _HOMES = {
     "load_model": "rffpsr_ros.models.loading",
     "read_bags": "rffpsr_ros.recordings.bags.reader",
     "train": "rffpsr_ros.training.train",
+    "train_more": "rffpsr_ros.training.train_more",
     "with_channels": "rffpsr_ros.training.signing",
 }
 

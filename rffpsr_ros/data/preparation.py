@@ -58,7 +58,18 @@ def prepare(
     fill_past: int,
 ) -> Prepared:
     """Standardise by the summary, and fill gaps by a linear model of ``fill_past`` ticks."""
-    observation_scaling, action_scaling = found.observations.scaling(), found.actions.scaling()
+    scalings = found.observations.scaling(), found.actions.scaling()
+    return prepare_by(*scalings, train, validation, fill_past)
+
+
+def prepare_by(
+    observation_scaling: Scaling,
+    action_scaling: Scaling,
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory],
+    fill_past: int,
+) -> Prepared:
+    """Standardise by scalings that are known, and fill gaps as `prepare` does."""
     recorded = standardise(train, observation_scaling, action_scaling)
     seen = [~np.isnan(run.observations) for run in recorded]
     weights = fit_arx(recorded, seen, fill_past, FILL_RIDGE)

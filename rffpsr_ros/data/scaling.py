@@ -33,6 +33,11 @@ class Scaling(NamedTuple):
         slack = margin * (self.high - self.low)
         return self.low - slack, self.high + slack
 
+    def widened(self, rows: Array) -> Scaling:
+        """Return the same scaling, whose range holds rows (T, d) too; NaN does not count."""
+        low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
+        return self._replace(low=np.fmin(self.low, low), high=np.fmax(self.high, high))
+
 
 def fit_scaling(columns: Sequence[Array]) -> Scaling:
     """Return the scaling of the rows of all arrays (T_n, d); NaN does not count."""

@@ -67,21 +67,25 @@ class ModelFile(NamedTuple):
 
 
 def write_model_file(
-    path: str | Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: str | Path,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    form: str = FORMAT,
 ) -> None:
     """Write what a model is made of to ``path``; the file appears complete or not at all.
 
-    ``header`` are JSON types, and ``arrays`` in C order and little-endian.
+    ``header`` are JSON types, and ``arrays`` in C order and little-endian. ``form`` is another one
+    for what is kept beside a model.
 
     Raises
     ------
     InputError
         If the file cannot be written there, or something else than a model file is there.
     """
-    refuse_to_replace_other_files(path)
+    refuse_to_replace_other_files(path, form)
     complete = {
         **header,
-        "format": FORMAT,
+        "format": form,
         "format_version": FORMAT_VERSION,
         "package_version": __version__,
     }
@@ -90,7 +94,7 @@ def write_model_file(
         _write_zip(file, complete, arrays)
 
 
-def refuse_to_replace_other_files(path: str | Path) -> None:
+def refuse_to_replace_other_files(path: str | Path, form: str = FORMAT) -> None:
     """Let a model be written only where there is nothing, or a model file of whatever version.
 
     Raises
@@ -104,17 +108,21 @@ def refuse_to_replace_other_files(path: str | Path) -> None:
     try:
         with zipfile.ZipFile(target) as archive:
             header = json.loads(archive.read(_HEADER))
-        if target.is_file() and header["format"] == FORMAT:
+        if target.is_file() and header["format"] == form:
             return
     except (OSError, NotImplementedError, TypeError, *_DAMAGE):
         pass
     raise InputError(
-        f"{shown(target, 200)} is there already and is not a model file, so it is not replaced;"
+        f"{shown(target, 200)} is there already and is not a {_named(form)}, so it is not replaced;"
         " remove it or choose another name"
     )
 
 
-def read_model_file(path: str | Path) -> ModelFile:
+def _named(form: str) -> str:
+    return "model file" if form == FORMAT else f"file of {form.removeprefix('rffpsr_ros ')}"
+
+
+def read_model_file(path: str | Path, form: str = FORMAT) -> ModelFile:
     """Return header and arrays of a model file, checked but not made into a model.
 
     Raises
@@ -125,14 +133,14 @@ def read_model_file(path: str | Path) -> ModelFile:
     """
     content = _read_bytes(path)
     if not content.startswith(b"PK"):
-        raise InputError(f"'{path}' is not a model file; give a file that training wrote")
+        raise _no_such_file(path, form)
     try:
         header, arrays = _parse(content)
         checksum = _checksum(header, arrays)
     except _DAMAGE as fault:
         raise _damaged(path) from fault
-    if header.get("format") != FORMAT:
-        raise InputError(f"'{path}' is not a model file; give a file that training wrote")
+    if header.get("format") != form:
+        raise _no_such_file(path, form)
     version = header.get("format_version")
     if not isinstance(version, int) or not 0 <= version <= 10**6:
         raise _damaged(path)
@@ -262,6 +270,10 @@ def _read_bytes(path: str | Path) -> bytes:
             " give a file that training wrote"
         )
     return content
+
+
+def _no_such_file(path: str | Path, form: str) -> InputError:
+    return InputError(f"'{path}' is not a {_named(form)}; give a file that training wrote")
 
 
 def _damaged(path: str | Path) -> InputError:

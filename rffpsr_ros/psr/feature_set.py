@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.data.window_source import WindowSource
 from rffpsr_ros.data.windows import CHUNK, Windows, chunks_of, flatten
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds, sizes
 from rffpsr_ros.numerics.packing import khatri_rao, symmetric_products
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap, draw_feature_map
@@ -120,14 +121,17 @@ class WindowFeatures:
 class FeatureSet(NamedTuple):
     """The maps behind `WindowFeatures`."""
 
-    history: Features
-    observation: Features
-    action: Features
-    future_observation: Features
-    future_action: Features
-    extended_observation: Array  # (r_psi_o r_o, r_xi_o), shifted future slowest
-    extended_action: Array  # (r_a r_psi_a, r_xi_a), action slowest
-    products: Array  # (r_o (r_o + 1) / 2, r_oo)
+    history: Annotated[Features, sizes(d="n*(d_o+d_a)", r="r_h")]
+    observation: Annotated[Features, sizes(d="d_o", r="r_o")]
+    action: Annotated[Features, sizes(d="d_a", r="r_a")]
+    future_observation: Annotated[Features, sizes(d="k*d_o", r="r_psi_o")]
+    future_action: Annotated[Features, sizes(d="k*d_a", r="r_psi_a")]
+    extended_observation: Annotated[Array, holds("r_psi_o*r_o", "r_xi_o")]
+    """Shifted future slowest."""
+    extended_action: Annotated[Array, holds("r_a*r_psi_a", "r_xi_a")]
+    """Action slowest."""
+    products: Annotated[Array, holds("pairs", "r_oo")]
+    """Of the r_o (r_o + 1) / 2 distinct pairs."""
 
     def history_features(self, history: Array) -> Array:
         """Return h (N, r_h + 1), the constant last, of history windows (N, n (d_o + d_a))."""

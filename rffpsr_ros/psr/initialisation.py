@@ -121,12 +121,12 @@ def predictor_regression(
     whiten: bool,
     generator: np.random.Generator,
 ) -> PredictorRegression:
-    """Draw the NARX term's features and add up the moments of everything that predicts.
+    """Draw the NARX term's features, if it has none, and add up the moments of all that predicts.
 
     ``runs`` have no missing values; ``observed`` (T, d_o) says what was seen. With ``whiten`` the
     state's basis is changed to one in which the training states are white.
     """
-    if structure.narx_past:
+    if structure.narx_past and structure.narx is None:
         features = draw_narx_features(runs, structure.narx_past, narx_frequencies, generator)
         structure = structure._replace(narx=features)
     states = np.concatenate(

@@ -56,22 +56,29 @@ class KeptSums(NamedTuple):
         )
 
 
+class KeptStageOne(NamedTuple):
+    """The sums of stage one: of Q_t, and of the parts of P_t."""
+
+    state: Annotated[KeptSums, sizes(d_y="y_q", d_x="x_q")]
+    extended: Annotated[KeptSums, sizes(d_y="y_xi", d_x="x_xi")]
+    immediate: Annotated[KeptSums, sizes(d_y="y_o", d_x="x_o")]
+
+
 class KeptTwoStages(NamedTuple):
     """What two-stage regression has summed up, and what it needs to go on."""
 
     features: FeatureSet
     """In the precision in which sums are added up; in double, they do not depend on the order."""
-    projection: Annotated[Array, holds("q", "p")]
+    projection: Annotated[Array, holds("r_psi_o*r_psi_a", "p")]
     """U^q"""
     past: Annotated[int, count("n", least=1)]
     future: Annotated[int, count("k", least=1)]
-    stage_one: tuple[KeptSums, ...]
-    """Of Q_t, then of the parts of P_t."""
-    histories: Annotated[Array, holds("N", "d_h")]
+    stage_one: KeptStageOne
+    histories: Annotated[Array, holds("N", "r_h+1")]
     """h of the windows, with the constant."""
     weights: Annotated[Array, holds("N", least=0)]
     """What each window counts."""
-    starts: Annotated[KeptSums, sizes(d_y="s_y", d_x="s_x")]
+    starts: Annotated[KeptSums, sizes(d_y="r_psi_o", d_x="r_psi_a")]
     """Of psi^o on psi^a at the recordings' beginnings."""
 
 
@@ -91,7 +98,7 @@ def keep_two_stages(
         projection,
         source.past,
         source.future,
-        tuple(KeptSums.of(_regression_of(part)) for part in found.sums.parts),
+        KeptStageOne(*(KeptSums.of(_regression_of(part)) for part in found.sums.parts)),
         histories,
         np.ones(len(histories)),
         KeptSums.of(starts),
@@ -116,7 +123,7 @@ def learn_more(
 
     return _limited(
         kept._replace(
-            stage_one=tuple(map(together, kept.stage_one, new.stage_one)),
+            stage_one=KeptStageOne(*map(together, kept.stage_one, new.stage_one)),
             histories=np.concatenate([kept.histories, new.histories]),
             weights=np.concatenate([left * kept.weights, new.weights]),
             starts=together(kept.starts, new.starts),

@@ -88,11 +88,11 @@ def _metrics(
     deviation = observation_deviation(prepared)
     names = [candidate.name for candidate in candidates]
     errors = dict(zip(names, blend.errors, strict=True)) | {"ensemble": blend.blended}
-    squares = _mean_squares(blend.blended)
+    squares = mean_squares(blend.blended)
     return {
         "cross_validation": {
             name: {
-                "mse": _mean_squares(one).sum(axis=1).tolist(),
+                "mse": mean_squares(one).sum(axis=1).tolist(),
                 "score": score(one, deviation),
             }
             for name, one in errors.items()
@@ -109,7 +109,7 @@ def _metrics(
     }
 
 
-def _mean_squares(errors: Sequence[Array]) -> Array:
+def mean_squares(errors: Sequence[Array]) -> Array:
     """Return mean squared errors (H, d_o), over groups that count alike."""
     return np.asarray(np.nanmean([np.nanmean(group**2, axis=0) for group in errors], axis=0))
 

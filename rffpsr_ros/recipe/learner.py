@@ -8,15 +8,15 @@ blend misses there calibrates its bands. Thresholds stand in `RecipeSettings`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from rffpsr_ros.errors import check_known
+from rffpsr_ros.errors import InputError, check_known
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.rff_psr.learner import fit_single
+from rffpsr_ros.models.rff_psr.learner import fit_from_two_stages
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, fit_two_stages
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import PROCESSES, checked_processes, workers_for
 from rffpsr_ros.parallel.workers import Workers
@@ -25,6 +25,7 @@ from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.calibrate import calibrate
 from rffpsr_ros.recipe.candidates import Candidate, baselines, families
+from rffpsr_ros.recipe.kept import Learned, keep
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
@@ -131,32 +132,85 @@ class RFFPSR:
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
         """
-        report, settings = progress or silent, self.settings
+        return self._fitted(train, validation, progress or silent, client).model
+
+    def fit_and_keep(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None = None,
+        *,
+        progress: Progress | None = None,
+        client: Any = None,
+    ) -> Learned:
+        """Return the model that `fit` returns, and what `learn_more` needs to go on from it.
+
+        Raises
+        ------
+        InputError
+            As `fit`; or if recordings are weighted by a known policy, or refinement is the paper's.
+        """
+        _check_can_be_kept([*train, *(validation or ())], self.options)
+        report = progress or silent
+        fitted = self._fitted(train, validation, report, client)
+        report("keeping what was learned", 0.0)
+        with one_blas_thread():
+            kept = keep(fitted.model, fitted.two_stages, fitted.folds)
+        return Learned(fitted.model, kept)
+
+    def _fitted(
+        self,
+        train: Sequence[Trajectory],
+        validation: Sequence[Trajectory] | None,
+        progress: Progress,
+        client: Any,
+    ) -> _Fitted:
+        settings = self.settings
         with one_blas_thread(), workers_for(client, self.processes) as workers:
-            prepared = prepare(train, validation, self.options, settings, report, workers)
+            prepared = prepare(train, validation, self.options, settings, progress, workers)
             if len(prepared.folds) == 1:
-                return _fit_single(prepared, settings, report, workers)
-            return _fit_ensemble(prepared, settings, report, workers)
+                return _fit_single(prepared, settings, progress, workers)
+            return _fit_ensemble(prepared, settings, progress, workers)
 
     def memory(self, train: Sequence[Trajectory]) -> int:
         """Return the bytes that learning from these trajectories takes at the most."""
         return learning_memory(self.options, train)
 
 
+class _Fitted(NamedTuple):
+    """A model, and what it was made of."""
+
+    model: PredictiveModel[Any]
+    two_stages: Sequence[TwoStageFit]
+    folds: Sequence[TrainingData]
+
+
+def _check_can_be_kept(recordings: Sequence[Trajectory], options: RFFPSROptions) -> None:
+    if any(run.likelihood_ratios is not None for run in recordings):
+        raise InputError(
+            "learning cannot go on later where recordings are weighted by a known policy"
+            " (dataset.policy); learn without keeping"
+        )
+    if options.refinement == "window":
+        raise InputError(
+            "learning cannot go on later from the paper's refinement (learning.refinement: window);"
+            " learn without keeping"
+        )
+
+
 def _fit_single(
     prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
-) -> RFFPSRModel:
+) -> _Fitted:
     """Return a single model: there is nothing to choose by."""
     (data,) = prepared.folds
-    fitted = fit_single(
-        data, prepared.options, settings.fit, fit_features, progress, workers, prepared.notes
-    )
-    return RFFPSRModel(*fitted)
+    options, fit = prepared.options, settings.fit
+    stages = fit_two_stages(data, options, fit, fit_features, progress, workers)
+    made = fit_from_two_stages(stages, options, fit, progress, workers, prepared.notes)
+    return _Fitted(RFFPSRModel(*made), [stages], prepared.folds)
 
 
 def _fit_ensemble(
     prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
-) -> EnsembleModel:
+) -> _Fitted:
     """Return the ensemble of models learned on folds and of what competes with them."""
     coming = baselines(prepared, settings, workers)
     chosen = choose_windows(prepared, settings, progress, workers)
@@ -172,4 +226,5 @@ def _fit_ensemble(
     blended = blend(candidates, len(own), prepared, settings)
     progress("long horizons", 0.0)
     beyond = blend_long_horizons(candidates, blended.limits, prepared, settings, workers)
-    return calibrate(prepared, selections, candidates, blended, beyond)
+    model = calibrate(prepared, selections, candidates, blended, beyond)
+    return _Fitted(model, [one.fitted for one in chosen.learners], prepared.folds)

@@ -162,6 +162,17 @@ class RecipeSettings:
     """With a smaller weight beyond the horizon than this, a single output-error model is
     enough."""
 
+    # learn more
+
+    more_iterations: int = 30
+    """Steps of refinement when learning goes on: it starts from where the last one ended."""
+
+    more_check_every: int = 10
+    """Of these, from one score to the next; where the first finds nothing better, it ends."""
+
+    more_judged_blocks: int = 12
+    """Blocks that a model which learns on is judged by, of what it holds out."""
+
     def __post_init__(self) -> None:
         """Check that numbers are positive."""
         for one in fields(self):

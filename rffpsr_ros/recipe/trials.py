@@ -68,6 +68,12 @@ class FoldLearner:
         self._trials: dict[RFFPSROptions, Trial] = {}
         self._best: dict[str, float] = {}
 
+    @property
+    def fitted(self) -> TwoStageFit:
+        """What the two stages found; a trial comes before."""
+        assert self._begun.fitted is not None
+        return self._begun.fitted
+
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Have what comes before the refinement of configurations computed beforehand.
 

@@ -20,6 +20,8 @@ from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.registry import DEFAULT, kinds, learner_of, offered_kinds
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.recipe.kept import Kept
+from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS, measure_bands
 from rffpsr_ros.training.configuration import Configuration, channel_configuration
@@ -71,6 +73,8 @@ class Trained(NamedTuple):
         Errors on the validation part by kind of model, the baselines' beside the new one's.
     resumed
         Whether the model was there already, made by this very training.
+    kept
+        What is kept for learning to go on, where that was asked for.
     """
 
     model: PredictiveModel[Any]
@@ -79,6 +83,7 @@ class Trained(NamedTuple):
     warnings: tuple[str, ...]
     validation: Mapping[str, HorizonErrors]
     resumed: bool = False
+    kept: Kept | None = None
 
 
 def train(
@@ -93,6 +98,7 @@ def train(
     bands: str = BANDS[0],
     check: bool = True,
     resume: str | Path | None = None,
+    keep: bool = False,
     progress: Progress = silent,
     before_learning: Callable[[TrainingPlan], None] | None = None,
     client: Any = None,
@@ -123,6 +129,8 @@ def train(
         Whether to check first if the recordings can teach a model.
     resume
         A model file: if this very training made it, it is loaded and nothing is learned.
+    keep
+        Whether to keep what learning can go on from, see `train_more`.
     progress
         Called with each stage, the fraction of it that is done, and the error by then.
     before_learning
@@ -171,12 +179,24 @@ def train(
     lacks = sound.sentences + lacks
     plan = TrainingPlan(learner, recordings, parts, lacks, sound.sentences)
     (before_learning or _warn)(plan)
-    model = learner.fit(parts.train, parts.validation or None, progress=progress, client=client)
+    model, kept = _learned(learner, parts, keep, progress, client)
     errors = validation_errors(model, kind, known, progress)
     model = measure_bands(model, learner, [*known.train, *known.validation], progress, bands)
     model = signed(model, channels, recordings.report.bags[0])
     model = _remembering(model, request, errors, sound.sentences)
-    return Trained(model, recordings, parts, lacks, errors)
+    return Trained(model, recordings, parts, lacks, errors, kept=kept)
+
+
+def _learned(
+    learner: Learner, parts: Split, keep: bool, progress: Progress, client: Any
+) -> tuple[PredictiveModel[Any], Kept | None]:
+    """Return the model, and what is kept of its learning, if that is wanted."""
+    train, validation = parts.train, parts.validation or None
+    if not keep:
+        return learner.fit(train, validation, progress=progress, client=client), None
+    if not isinstance(learner, RFFPSR):
+        raise InputError(f"only models of kind {DEFAULT}, of all columns, can be learned on later")
+    return learner.fit_and_keep(train, validation, progress=progress, client=client)
 
 
 def _check_words(kind: str, bands: str) -> None:

@@ -54,7 +54,13 @@ def train(robot: Path, configuration: Path) -> list[Any]:
     [
         (["trian"], ("unknown command 'trian'", "did you mean 'train'?")),
         (["--verison"], ("unknown option '--verison'", "'--version'")),
-        (["train"], ("required: --config, --out",)),
+        (["train"], ("required: --out",)),
+        (["train", "b", "--out", "m"], ("--config is missing",)),
+        (
+            ["train", "b", "--out", "m", "--from", "n", "--config", "c"],
+            ("--config is decided when a model is trained anew",),
+        ),
+        (["train", "b", "--out", "m", "--config", "c", "--forget", "0.5"], ("--from",)),
         (
             ["train", "b", "--confg", "c", "--config", "c", "--out", "m"],
             ("'--confg'", "'--config'"),

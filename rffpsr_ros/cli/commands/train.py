@@ -39,6 +39,7 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS
 from rffpsr_ros.training.request import kind_asked_for
 from rffpsr_ros.training.train import Trained, TrainingPlan, train
+from rffpsr_ros.training.train_more import all_bags, save_with_kept, train_more
 from rffpsr_ros.training.validation import CROSS_VALIDATION
 
 _LEARNING = "learning."
@@ -49,7 +50,25 @@ _SHOWN = (1, 2, 3, 5, 10)
 def add_arguments(parser: Parser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("bags", metavar="BAG", nargs="+", help="bags, folders of bags, patterns")
-    parser.add_argument("--config", metavar="FILE", required=True, help="channels and options")
+    parser.add_argument("--config", metavar="FILE", help="channels and options")
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="MODEL",
+        help="learn more: the bags are new ones for a model that was trained with --keep; channels"
+        " and options are the model's",
+    )
+    parser.add_argument(
+        "--forget",
+        type=float,
+        metavar="SHARE",
+        help="with --from: so much less all that was learned before counts, 0 (default) to 1",
+    )
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep what --from needs later, beside the model as MODEL.kept",
+    )
     parser.add_argument("--out", metavar="MODEL", required=True, help="the model file to write")
     offered = [kind.name for kind in offered_kinds()]
     parser.add_argument("--model", choices=offered, default=DEFAULT, help="kind of model")
@@ -102,6 +121,10 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Learn and write the model, and say how good it is on the validation part."""
+    _check_start(arguments)
+    if arguments.start is not None:
+        _learn_more(arguments)
+        return
     configuration, learning = _configured(arguments)
     target = check_writable(arguments.out)
     began = time.monotonic()
@@ -118,6 +141,7 @@ def run(arguments: argparse.Namespace) -> None:
             bands=arguments.bands,
             check=not arguments.no_check,
             resume=target if arguments.resume else None,
+            keep=arguments.keep,
             progress=clock,
             before_learning=lambda plan: _before_learning(plan, bar, client is not None),
             client=client,
@@ -125,13 +149,56 @@ def run(arguments: argparse.Namespace) -> None:
     if trained.resumed:
         say(f"{target} is already trained on these data with these options")
         return
-    trained.model.save(target)
+    save_with_kept(trained, target, all_bags(arguments.bags) if arguments.keep else ())
     stages = clock.stages() if arguments.profile else []
-    summary = _Summary(target, trained, time.monotonic() - began, stages)
+    _report(arguments, _Summary(target, trained, time.monotonic() - began, stages))
+
+
+def _report(arguments: argparse.Namespace, summary: _Summary) -> None:
     if arguments.json:
         say_json(summary.as_json())
     else:
         say(*summary.lines())
+
+
+_ANEW = ("config", "model", "split", "validation", "seed", "set", "resume", "bands", "no_check")
+"""What is decided when a model is trained anew, and stays when it learns more."""
+
+
+def _check_start(arguments: argparse.Namespace) -> None:
+    """Refuse what does not go together with where learning starts."""
+    if arguments.start is None:
+        if arguments.config is None:
+            raise InputError("--config is missing; give the channels to learn from")
+        if arguments.forget is not None:
+            raise InputError("--forget says what a model given by --from forgets; there is none")
+        return
+    usual = {"model": DEFAULT, "bands": BANDS[0]}
+    for name in _ANEW:
+        value = getattr(arguments, name)
+        if value and value != usual.get(name):
+            option = name.replace("_", "-")
+            raise InputError(
+                f"--{option} is decided when a model is trained anew; leave it out beside --from"
+            )
+
+
+def _learn_more(arguments: argparse.Namespace) -> None:
+    """Let a model learn from new bags too, and write it."""
+    target, began = check_writable(arguments.out), time.monotonic()
+    with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
+        clock = StageClock(bar)
+        more = train_more(
+            arguments.start,
+            arguments.bags,
+            forget=arguments.forget or 0.0,
+            reading=reading_options(arguments),
+            progress=clock,
+            client=client,
+        )
+    more.save(target)
+    stages = clock.stages() if arguments.profile else []
+    _report(arguments, _Summary(target, more.trained, time.monotonic() - began, stages))
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, dict[str, Any]]:

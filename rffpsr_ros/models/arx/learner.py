@@ -96,12 +96,12 @@ class LinearARX(InMemoryLearner[LinearARXModel]):
         scores: dict[str, float] = {}
         if ridge is None:
             past, ridge, scores = _choose(_folds(train, validation, total, summarise, shape), shape)
-        return _model(
+        return model_of(
             signature, total, past, ridge, scores, shape, observation_scaling, action_scaling
         )
 
 
-def _model(
+def model_of(
     signature: Signature,
     total: Sums,
     past: int,

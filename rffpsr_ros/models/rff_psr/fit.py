@@ -63,6 +63,25 @@ class Initialisation(NamedTuple):
     notes: dict[str, Any]
 
 
+def unstarted_structure(
+    structure: FixedStructure, two_stage_fit: TwoStageFit, options: RFFPSROptions
+) -> FixedStructure:
+    """Return a structure for dynamics of the two stages, whose states' size is not known yet."""
+    initial = contract(two_stage_fit.stages.features, two_stage_fit.stages.system).initial
+    longest = STATE_BLOW_UP * float(np.linalg.norm(initial))
+    return structure._replace(conditioning=Conditioning(options.regularisation, longest))
+
+
+def start_score(
+    predictor: InitialPredictor, prepared: Prepared, options: RFFPSROptions, settings: FitSettings
+) -> float:
+    """Return the score of a predictor on what was held out."""
+    structure = predictor.structure.astype(np.float32)
+    judged = _judged_segments(prepared.validation, structure, options, settings)
+    single = predictor.parameters.astype(np.float32)
+    return validation_score(single, structure, judged, options.rollout_horizon)
+
+
 def initialise(
     two_stage_fit: TwoStageFit, options: RFFPSROptions, settings: FitSettings, progress: Progress
 ) -> Initialisation:

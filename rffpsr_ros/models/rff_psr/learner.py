@@ -18,7 +18,12 @@ from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts
 from rffpsr_ros.models.rff_psr.settings import FitSettings
-from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, fit_two_stages, with_validation
+from rffpsr_ros.models.rff_psr.two_stage_fit import (
+    TrainingData,
+    TwoStageFit,
+    fit_two_stages,
+    with_validation,
+)
 from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import workers_of
@@ -106,6 +111,19 @@ def fit_single(
     """
     with one_blas_thread():
         fitted = fit_two_stages(data, options, settings, features, progress, workers)
+        return fit_from_two_stages(fitted, options, settings, progress, workers, notes)
+
+
+def fit_from_two_stages(
+    fitted: TwoStageFit,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    progress: Progress = silent,
+    workers: Workers = THIS_PROCESS,
+    notes: tuple[str, ...] = (),
+) -> tuple[Signature, TrainingRecord, RFFPSRParts]:
+    """Return what a model consists of, as `fit_single`, given what its two stages found."""
+    with one_blas_thread():
         start = initialise(fitted, options, settings, progress)
         refined = refine(fitted, start, options, settings, progress, workers)
         parts, metrics = complete(fitted, refined, options, settings, progress)

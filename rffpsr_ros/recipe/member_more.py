@@ -1,0 +1,169 @@
+"""One RFF-PSR that goes on learning: both stages take in what is new, refinement starts warm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.preparation import Prepared, prepare_by
+from rffpsr_ros.data.window_source import StandardisedRecording, WindowSource
+from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.rff_psr.fit import (
+    Initialisation,
+    complete,
+    refine,
+    start_score,
+    unstarted_structure,
+)
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit, two_stage_options
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.filter_step import Dynamics
+from rffpsr_ros.psr.initialisation import (
+    InitialPredictor,
+    PredictorRegression,
+    Starts,
+    predictor_regression,
+)
+from rffpsr_ros.psr.predictor import FixedStructure
+from rffpsr_ros.psr.streaming import KeptTwoStages, learn_more, system_of
+from rffpsr_ros.psr.system_map import contract
+from rffpsr_ros.psr.two_stage import TwoStageResult
+from rffpsr_ros.recipe.kept import options_of
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class MoreOf(NamedTuple):
+    """A model that has learned more, and what its two stages have summed up."""
+
+    model: RFFPSRModel
+    stages: KeptTwoStages
+
+
+@dataclass(frozen=True)
+class LearnMore:
+    """The task of one model.
+
+    Attributes
+    ----------
+    model, stages
+        As they are.
+    new
+        Recordings to learn from that the two stages do not know yet.
+    mix
+        What refinement learns from: a sample of old recordings, and the new ones.
+    held_out
+        What it is judged by.
+    forget
+        The share that old windows lose of what they count.
+    seed
+        Of what is random in it.
+    """
+
+    model: RFFPSRModel
+    stages: KeptTwoStages
+    new: Sequence[Trajectory]
+    mix: Sequence[Trajectory]
+    held_out: Sequence[Trajectory]
+    forget: float
+    seed: int
+    settings: FitSettings
+
+    def __call__(self, progress: Progress) -> MoreOf:
+        """Return the model that has learned more."""
+        with one_blas_thread():
+            return self._learned(progress)
+
+    def _learned(self, progress: Progress) -> MoreOf:
+        parts, options = self.model.parts, options_of(self.model)
+        progress("two stages", 0.0)
+        stages = self._two_stages(options)
+        columns = len(parts.observation_scaling.mean), len(parts.action_scaling.mean)
+        system = system_of(stages, two_stage_options(columns, options))
+        rows = [run.observations for run in self.mix], [run.actions for run in self.mix]
+        prepared = prepare_by(
+            parts.observation_scaling.widened(np.concatenate(rows[0])),
+            parts.action_scaling.widened(np.concatenate(rows[1])),
+            self.mix,
+            self.held_out,
+            options.arx_past or self.settings.fill_past,
+        )
+        generator = np.random.default_rng([options.seed, self.seed])
+        fit = TwoStageFit(
+            self.model.signature,
+            prepared,
+            TwoStageResult(stages.features, system, {}),
+            generator,
+            tuple(self.model.record.notes),
+        )
+        starts = self._starts(fit, options, generator)
+        steps = self.settings.refinement.iterations
+        gentle = replace(options, iterations=steps, refine_from="regularised")
+        begun = Initialisation(starts, generator, starts.notes)
+        refined = refine(fit, begun, gentle, self.settings, progress)
+        made, metrics = complete(fit, refined, options, self.settings, progress)
+        record = TrainingRecord(dict(self.model.record.options), metrics, fit.notes)
+        return MoreOf(RFFPSRModel(self.model.signature, record, made), stages)
+
+    def _two_stages(self, options: RFFPSROptions) -> KeptTwoStages:
+        parts = self.model.parts
+        if not self.new:
+            return self.stages
+        columns = len(parts.observation_scaling.mean), len(parts.action_scaling.mean)
+        recordings = [
+            StandardisedRecording(run, parts.observation_scaling, parts.action_scaling)
+            for run in self.new
+        ]
+        source = WindowSource(recordings, options.past, options.future)
+        return learn_more(self.stages, source, two_stage_options(columns, options), self.forget)
+
+    def _starts(
+        self, fit: TwoStageFit, options: RFFPSROptions, generator: np.random.Generator
+    ) -> Starts:
+        """Return where refinement starts: at the model as it is, or at the two stages' if better.
+
+        There ridges are those that were chosen at first.
+        """
+        prepared, parameters = fit.prepared, self.model.parts.parameters
+        structure = self.model.parts.structure._replace(limits=None, start=prepared.train.start())
+        chosen = self.model.record.metrics.get("refinement", {})
+        arx_ridge = float(chosen.get("arx_ridge") or 1e-3)
+        remainder = chosen.get("remainder_ridge")
+        known = Dynamics(parameters.covariance, parameters.extended, parameters.initial)
+        regressed = _regressed(prepared, structure, known, options, False, generator)
+        coordinates = regressed.predictor(arx_ridge, remainder).coordinates
+        warm = InitialPredictor(structure, parameters, coordinates)
+        anew = _regressed(
+            prepared,
+            unstarted_structure(structure, fit, options),
+            contract(fit.stages.features, fit.stages.system),
+            options,
+            options.refinement == "rollout",
+            generator,
+        ).predictor(arx_ridge, remainder)
+        scores = [start_score(one, prepared, options, self.settings) for one in (warm, anew)]
+        best = warm if scores[0] <= scores[1] else anew
+        notes = {"arx_ridge": chosen.get("arx_ridge"), "remainder_ridge": remainder}
+        notes |= {"warm_score": scores[0], "two_stage_score": scores[1]}
+        return Starts(best, best, min(scores), notes)
+
+
+def _regressed(
+    prepared: Prepared,
+    structure: FixedStructure,
+    dynamics: Dynamics,
+    options: RFFPSROptions,
+    whiten: bool,
+    generator: np.random.Generator,
+) -> PredictorRegression:
+    """Return the regression of all that predicts around dynamics."""
+    runs, seen = prepared.train.filled, prepared.train.seen
+    return predictor_regression(
+        runs, seen, structure, dynamics, options.narx_features, whiten, generator
+    )

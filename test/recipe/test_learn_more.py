@@ -1,0 +1,197 @@
+"""Learning goes on: what it gives, what it keeps, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.arx.more import sums_of, with_sums
+from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.forecasts import errors_by_origin
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.recipe.kept import EVERYONE, KeptRecording, Learned, members_of, thinned
+from rffpsr_ros.recipe.kept_file import kept_path, read_kept, write_kept
+from rffpsr_ros.recipe.learn_more import learn_more
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+QUICK: dict[str, Any] = {
+    "past": 6,
+    "future": 4,
+    "horizon": 6,
+    "arx_past": 6,
+    "features": 20,
+    "rank": 10,
+    "narx_features": 20,
+    "iterations": 20,
+    "short_past": 0,
+}
+
+
+def swings(count: int, seed: int, ticks: int = 100, mass: float = 1.0) -> list[Trajectory]:
+    """A swing whose speed is not seen."""
+    draw = np.random.default_rng(seed)
+    runs = []
+    for number in range(count):
+        actions = draw.uniform(-1, 1, ticks)
+        angle, speed, seen = 0.0, 0.0, []
+        for action in actions:
+            speed += 0.3 * (action / mass - np.sin(angle) - 0.1 * speed)
+            angle += 0.3 * speed
+            seen.append(angle + 0.003 * draw.standard_normal())
+        runs.append(Trajectory(seen, actions, 0.1, label=f"{seed}-{number}"))
+    return runs
+
+
+def error(model: Any, runs: list[Trajectory]) -> float:
+    every = np.concatenate([errors_by_origin(model, run, 6, 20) for run in runs])
+    return float(np.sqrt((every**2).mean()))
+
+
+@pytest.fixture(scope="module")
+def learned() -> Learned:
+    return RFFPSR(**QUICK, processes=1).fit_and_keep(swings(9, 0))
+
+
+def test_keeping_changes_nothing_of_the_model(learned: Learned, tmp_path: Path) -> None:
+    written = []
+    for model in (learned.model, RFFPSR(**QUICK, processes=1).fit(swings(9, 0))):
+        model.save(tmp_path / "model")
+        written.append((tmp_path / "model").read_bytes())
+    assert written[0] == written[1]
+
+
+def test_more_recordings_give_a_better_model(learned: Learned) -> None:
+    test = swings(4, 99, 200)
+    more = learn_more(learned.model, learned.kept, swings(9, 1), processes=1)
+    assert isinstance(more.model, EnsembleModel)
+    assert error(more.model, test) < error(learned.model, test)
+    assert more.kept.learned == 18
+    assert more.kept.ticks == 1800
+    assert any(
+        note.startswith("learned more from 9 new recordings") for note in more.model.record.notes
+    )
+    assert more.model.bands is not None
+    assert not np.array_equal(more.model.bands.widths, learned.model.bands.widths)  # type: ignore[union-attr]
+    weights = more.model.parts.weights
+    assert np.allclose(weights.sum(axis=-1), 1)
+    again = learn_more(more.model, more.kept, swings(3, 2), processes=1)
+    assert sum(note.startswith("learned more") for note in again.model.record.notes) == 1
+    assert again.kept.learned == 21
+
+
+def test_a_robot_that_has_changed_is_followed_by_forgetting(learned: Learned) -> None:
+    test = swings(4, 99, 200, mass=2.0)
+    new = swings(9, 1, mass=2.0)
+    stiff = learn_more(learned.model, learned.kept, new, processes=1)
+    supple = learn_more(learned.model, learned.kept, new, forget=0.95, processes=1)
+    assert error(supple.model, test) < error(stiff.model, test) < error(learned.model, test)
+    assert supple.kept.ticks == pytest.approx(0.05 * 900 + 900)
+
+
+def test_several_processes_learn_the_same(learned: Learned) -> None:
+    alone, together = (
+        learn_more(learned.model, learned.kept, swings(2, 1), processes=number) for number in (1, 2)
+    )
+    assert np.array_equal(alone.model.parts.weights, together.model.parts.weights)
+    for one, other in zip(members_of(alone.model), members_of(together.model), strict=True):
+        if isinstance(one, RFFPSRModel):
+            found = other.parts.parameters
+            assert all(map(np.array_equal, one.parts.parameters, found))
+
+
+def test_the_linear_arx_is_that_of_all_recordings() -> None:
+    old, new = swings(9, 0), swings(5, 1)
+    model = LinearARX(6, 4, 1e-3).fit(old)
+    sums, added = sums_of(model, old), sums_of(model, new)
+    sums.regression.merge(added.regression)
+    found = with_sums(model, replace(sums, squares=sums.squares + added.squares), new)
+    every = [*old, *new]
+    expected = with_sums(model, sums_of(model, every), every)
+    for name in ("history_weights", "action_weights", "intercept"):
+        one, other = getattr(found.parts, name), getattr(expected.parts, name)
+        assert np.allclose(one, other, rtol=0, atol=1e-9)
+    assert not np.allclose(found.parts.history_weights, model.parts.history_weights)
+    assert found.record.metrics["training_mse"] == pytest.approx(
+        expected.record.metrics["training_mse"]
+    )
+
+
+def test_a_single_model_learns_on_too() -> None:
+    first = RFFPSR(**QUICK, folds=1).fit_and_keep(swings(6, 0))
+    assert {one.held_out_by for one in first.kept.recordings} == {0, EVERYONE}
+    more = learn_more(first.model, first.kept, swings(6, 1))
+    assert isinstance(more.model, RFFPSRModel)
+    test = swings(4, 99, 200)
+    assert error(more.model, test) < error(first.model, test)
+
+
+def test_what_is_kept_comes_back_from_its_file(learned: Learned, tmp_path: Path) -> None:
+    path = kept_path(tmp_path / "arm.psr")
+    assert path.name == "arm.psr.kept"
+    write_kept(path, learned, ["bags/one"])
+    kept, bags = read_kept(path, learned.model)
+    assert bags == ("bags/one",)
+    assert kept.learned == learned.kept.learned
+    new = swings(3, 1)
+    one, other = (learn_more(learned.model, some, new) for some in (kept, learned.kept))
+    assert np.array_equal(one.model.parts.weights, other.model.parts.weights)
+
+
+def test_a_file_that_is_not_the_models_own_is_refused(learned: Learned, tmp_path: Path) -> None:
+    path = tmp_path / "arm.psr.kept"
+    with pytest.raises(InputError, match="train with --keep"):
+        read_kept(path, learned.model)
+    other = learn_more(learned.model, learned.kept, swings(3, 1))
+    write_kept(path, other, [])
+    with pytest.raises(InputError, match="not what was kept of this very model"):
+        read_kept(path, learned.model)
+    learned.model.save(tmp_path / "model")
+    with pytest.raises(InputError, match="is not a file of kept learning"):
+        read_kept(tmp_path / "model", learned.model)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="damaged"):
+        read_kept(path, other.model)
+
+
+@pytest.mark.parametrize(
+    ("new", "sentence"),
+    [
+        ([Trajectory(np.zeros((100, 2)), np.zeros(100), 0.1)], "new recordings have observations"),
+        (swings(1, 5, ticks=10), "none of the new recordings has 11 ticks in a row"),
+        ([Trajectory(np.zeros(100), np.zeros(100), 0.2)], "period of 0.2 s"),
+    ],
+)
+def test_recordings_that_do_not_fit_are_refused(
+    learned: Learned, new: list[Trajectory], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        learn_more(learned.model, learned.kept, new)
+
+
+def test_a_share_that_is_none_is_refused(learned: Learned) -> None:
+    with pytest.raises(InputError, match=r"forget is 1\.5; it must be a share from 0 to 1"):
+        learn_more(learned.model, learned.kept, swings(3, 1), forget=1.5)
+
+
+def test_the_papers_refinement_cannot_go_on() -> None:
+    with pytest.raises(InputError, match="cannot go on later from the paper's refinement"):
+        RFFPSR.paper(features=50).fit_and_keep(swings(6, 0))
+
+
+def test_the_sample_that_is_kept_does_not_grow() -> None:
+    long = KeptRecording(np.zeros((30_000, 1)), np.zeros((30_000, 1)), 0)
+    short = [KeptRecording(np.zeros((100, 1)), np.zeros((100, 1)), n % 3) for n in range(200)]
+    kept = thinned([long, *short], 6000)
+    held = [sum(len(one.actions) for one in kept if one.held_out_by == n) for n in range(3)]
+    assert max(held) <= 2300
+    assert min(held) >= 1700
+    assert max(len(one.actions) for one in kept) <= 2000
+    few = thinned(short, 50)
+    assert [one.held_out_by for one in few] == [0, 1, 2]
