@@ -107,7 +107,7 @@ class Follower:
     ) -> None:
         self.options = options or FollowOptions()
         self._loaded = model
-        self.model = self._as_it_runs()
+        self.model = self._as_it_runs(self.options)
         self.configuration = channels_of(model)
         self.guard = Guard(self.model, self.options.rejection_threshold)
         self.ticks_since_outlier: int | None = None
@@ -196,7 +196,15 @@ class Follower:
         self._carried = None
 
     def change(self, options: FollowOptions) -> None:
-        """Replace the options; the belief goes on, however it started."""
+        """Replace the options; the belief goes on, however it started.
+
+        Raises
+        ------
+        InputError
+            As at the start; nothing is changed then.
+        """
+        forms = [(o.compiled, o.adapt, o.adapt and o.horizon) for o in (self.options, options)]
+        model = self.model if forms[0] == forms[1] else self._as_it_runs(options)
         if options.rejection_threshold != self.options.rejection_threshold:
             self.guard = Guard(self.model, options.rejection_threshold)
         if options.future_actions != self.options.future_actions:
@@ -204,18 +212,17 @@ class Follower:
         before, self.options = self.options, options
         if not self._start_is_settled:
             self._from_history = options.start == "running"
-        forms = [(o.compiled, o.adapt, o.adapt and o.horizon) for o in (before, options)]
-        if forms[0] != forms[1]:
-            self.model = self.guard.model = self._as_it_runs()
-            self.state = taken_over(self.model, self.state, self.state)
-            self._carried = taken_over(self.model, self._carried, self._carried)
+        if model is not self.model:
+            self.model = self.guard.model = model
+            self.state = taken_over(model, self.state, self.state)
+            self._carried = taken_over(model, self._carried, self._carried)
         judged = [(o.horizon, o.coverage, o.adapt) for o in (before, options)]
         if judged[0] != judged[1]:
             self.live_error = self._live_error()
 
-    def _as_it_runs(self) -> PredictiveModel[Any]:
-        model = inference_model_tried(self._loaded, self.options.compiled)
-        return AdaptiveModel(model, self.options.horizon) if self.options.adapt else model
+    def _as_it_runs(self, options: FollowOptions) -> PredictiveModel[Any]:
+        model = inference_model_tried(self._loaded, options.compiled)
+        return AdaptiveModel(model, options.horizon) if options.adapt else model
 
     def _step(self, tick: Tick, wanted: bool) -> Step:
         if self.state is None:

@@ -17,7 +17,7 @@ from rffpsr_ros.forecasting.adaptation.correction import Correction, CorrectionL
 from rffpsr_ros.forecasting.adaptation.regressors import LAG, CorrectionRegressors
 from rffpsr_ros.forecasting.live_error import SETTLED, training_error
 from rffpsr_ros.models.contract import CompactState, PredictiveModel
-from rffpsr_ros.models.input_gate import ColumnGate, InputRange, TrainedRange
+from rffpsr_ros.models.input_gate import ColumnGate, TrainedRange
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
 
@@ -119,7 +119,11 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
 
     def _prepare(self) -> None:
         model, horizon = self.parts
-        observations, actions = _known(model.trained_range)
+        if reason := cannot_adapt(model):
+            raise InputError(reason)
+        observations, actions = model.trained_range
+        assert observations is not None
+        assert actions is not None
         self._regressors = CorrectionRegressors(observations, actions, horizon)
         usual = _usual_error(model, horizon, UNKNOWN_ERROR * self._regressors.half_width)
         self._learner = CorrectionLearner(self._regressors, observations, usual)
@@ -278,20 +282,11 @@ def _filled(observation: Array, before: tuple[Array, ...]) -> Array:
     return np.where(missing, before[-1], observation) if before and missing.any() else observation
 
 
-def _known(known: TrainedRange) -> tuple[InputRange, InputRange]:
-    """Return the ranges of a model.
-
-    Raises
-    ------
-    InputError
-        If it does not know them.
-    """
-    observations, actions = known
-    if observations is None or actions is None:
-        raise InputError(
-            "adapt needs a model that knows the range it was trained on, and this one does not"
-        )
-    return observations, actions
+def cannot_adapt(model: PredictiveModel[Any]) -> str:
+    """Return why a model cannot correct itself; empty if it can."""
+    if None not in model.trained_range:
+        return ""
+    return "adapt needs a model that knows the range it was trained on, and this one does not"
 
 
 def _usual_error(model: PredictiveModel[Any], horizon: int, unknown: Array) -> Array:

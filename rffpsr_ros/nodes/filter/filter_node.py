@@ -16,6 +16,7 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Outcome, Step, channels_of
 from rffpsr_ros.nodes.filter.backlog import Backlog
@@ -27,6 +28,7 @@ from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
     NOTHING_SERVED,
+    PATH_STAYS,
     forecast_finding,
     inputs_finding,
     model_finding,
@@ -280,14 +282,13 @@ class FilterNode(GuardedNode, LifecycleNode):
         """Return why parameters cannot have these values; empty if they can."""
         if values["lead"] > values["horizon"]:
             return f"lead is {values['lead']}; it must be at most the horizon {values['horizon']}"
+        if values["adapt"] and self._served and (why := cannot_adapt(self._served.model)):
+            return why
         if self._places is None:
             self._places = ModelPlaces(values["model_path"], values["model_folders"])
         elif values["model_path"] != self._model_path:
             if self._served is not None:
-                return (
-                    "model_path can be changed only while the filter is unconfigured: clean it up,"
-                    " set model_path, configure"
-                )
+                return PATH_STAYS
             return self._places.refusal(values["model_path"])
         return ""
 
@@ -341,8 +342,7 @@ class FilterNode(GuardedNode, LifecycleNode):
         return findings
 
     def _options(self) -> FollowOptions:
-        names = FollowOptions.__dataclass_fields__
-        return FollowOptions(**{name: self._value(name) for name in names})
+        return FollowOptions(**{name: self._value(name) for name in vars(FollowOptions())})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,6 +23,10 @@ BEGIN = (
     "every input arrives: forecasts begin",
 )
 """What is said once nothing is waited for any more: inactive, active."""
+PATH_STAYS = (
+    "model_path can be changed only while the filter is unconfigured: clean it up, set model_path,"
+    " configure"
+)
 NOTHING_SERVED = NodeFinding("model", "warn", "no model is served; the log says why", {})
 """Told instead of all else, so that others see that the node lives."""
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveState
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
 from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -139,6 +141,20 @@ def test_it_can_be_switched_on_and_off_while_the_belief_goes_on(
     one, other = (follow(follower, messages[1000:]) for follower in (always, switched))
     for plain, again in zip(one, other, strict=True):
         np.testing.assert_allclose(plain.values, again.values, atol=1e-12)
+
+
+def test_a_model_that_cannot_adapt_goes_on_as_it_was() -> None:
+    runs = [run(0, 60)]
+    plain = LastObservation().fit(runs)
+    plain = plain.replaced(signature=replace(plain.signature, channels=CHANNELS.to_mapping()))
+    with pytest.raises(InputError, match="adapt needs a model that knows the range"):
+        Follower(plain, ADAPTS)
+    follower = Follower(plain, PLAIN)
+    follow(follower, fed(runs[0])[:60])
+    with pytest.raises(InputError, match="adapt needs a model that knows the range"):
+        follower.change(replace(ADAPTS, horizon=HORIZON + 1))
+    assert follower.options == PLAIN
+    assert len(follow(follower, fed(runs[0])[60:])[-1].values) == HORIZON
 
 
 def test_in_silence_forecasts_are_corrected_too(model: PredictiveModel[Any]) -> None:

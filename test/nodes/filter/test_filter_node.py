@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.recordings.trajectory import Trajectory
 
 PERIOD_NS = 50_000_000
 START_NS = 1_000_000_000_000
@@ -128,6 +130,20 @@ def test_the_events_executor_hands_out_messages_too(ros: Any, synthetic_model: P
         peer.publish("/joint_states", joint_state(stamp + 1000, ["o"], position=[0.2]))
         peer.spin()
     peer.until(lambda: prediction, "a forecast")
+    assert node.end() == 0
+
+
+def test_a_model_that_cannot_adapt_is_not_told_to(
+    ros: Any, synthetic_model: Path, tmp_path: Path
+) -> None:
+    learned = load_model(synthetic_model)
+    run = Trajectory(np.zeros((9, 1)), np.zeros((9, 1)), learned.signature.period)
+    path = tmp_path / "last.psr"
+    LastObservation().fit([run]).replaced(signature=learned.signature).save(path)
+    node = ros.start("filter_node", model_path=path)
+    node.wait_for("serving")
+    assert not ros.peer.set_parameter("/rffpsr_filter", "adapt", True)
+    assert ros.peer.set_parameter("/rffpsr_filter", "horizon", 5)
     assert node.end() == 0
 
 
