@@ -225,6 +225,10 @@ class PredictiveModel(ABC, Generic[StateT]):
             " value to value in steps; compare the forecasts of several plans instead"
         )
 
+    def jacobian_along(self, state: StateT, actions: Array, forecast: Array) -> Array:
+        """Return what `jacobian` does; the model's forecast of the actions was made already."""
+        return self.jacobian(state, actions)
+
     def predict_with_gradient(
         self, state: StateT, actions: Array, weights: Array
     ) -> tuple[Array, Array]:

@@ -21,8 +21,11 @@ from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -187,6 +190,39 @@ def test_the_live_form_has_the_same_derivatives(name: str) -> None:
     expected = model.jacobian(state, plan)
     scale = max(float(np.abs(expected).max()), 1e-3)
     np.testing.assert_allclose(live.jacobian(state, plan), expected, 0, 1e-4 * scale)
+
+
+@pytest.mark.parametrize("name", ["rff_psr", "rff_psr without terms"])
+def test_compiled_code_finds_the_same_derivatives(name: str) -> None:
+    pytest.importorskip("numba")
+    model = learned(name)
+    assert isinstance(model, RFFPSRModel)
+    structure = model.parts.structure
+    seen = np.concatenate([run.observations for run in recordings()])
+    standard = model.parts.observation_scaling.apply(np.quantile(seen, [0.2, 0.8], axis=0))
+    bounded = structure._replace(
+        bounds=Bounds(*standard), conditioning=structure.conditioning._replace(cap=0.5)
+    )
+    for used, cap in ((structure, np.inf), (bounded, 0.5)):
+        parts = model.parts._replace(structure=used)
+        by_numpy, live = ForecastDerivatives(parts), ForecastDerivatives(parts, live=True)
+        assert live._compiled is not None
+        assert by_numpy._compiled is None
+        step = PreparedStep(parts.parameters, used, None)
+        for state in states(model)[1:]:
+            belief = state.belief * min(1, cap / np.linalg.norm(state.belief))
+            standard_plans = parts.action_scaling.apply(plans(3))
+            forecasts = np.array(
+                [step.roll_out(belief, state.past, plan)[0] for plan in standard_plans]
+            )
+            given = belief, state.past, plans(3), parts.observation_scaling.invert(forecasts)
+            expected = by_numpy.jacobian(*given)
+            scale = float(np.abs(expected).max())
+            np.testing.assert_allclose(live.jacobian(*given), expected, 0, 1e-5 * scale)
+            weights = np.random.default_rng(0).normal(size=forecasts.shape)
+            gradient = by_numpy.gradient(*given, weights)
+            size = float(np.abs(gradient).max())
+            np.testing.assert_allclose(live.gradient(*given, weights), gradient, 0, 1e-5 * size)
 
 
 def test_what_is_held_does_not_move() -> None:

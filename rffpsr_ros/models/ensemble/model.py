@@ -135,8 +135,8 @@ class EnsembleModel(PredictiveModel[State]):
         Where a forecast is beyond the limits, they are those of the member that replaces it.
         """
         total, states = np.zeros(()), state.members
-        for place, share in self._shares(state, actions):
-            own = self.parts.members[place].jacobian(states[place], actions)
+        for place, share, forecast in self._shares(state, actions):
+            own = self.parts.members[place].jacobian_along(states[place], actions, forecast)
             part = share[..., None, None]
             total = total + np.where(part > 0, part * own, 0.0)
         return total
@@ -145,17 +145,23 @@ class EnsembleModel(PredictiveModel[State]):
         self, state: State, actions: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
+        if actions.ndim == 2:
+            return super().predict_with_gradient(state, actions, weights)
         total, states = np.zeros(actions.shape), state.members
-        for place, share in self._shares(state, actions):
+        for place, share, _ in self._shares(state, actions):
             member, of_member = self.parts.members[place], states[place]
             total = total + member.predict_with_gradient(of_member, actions, weights * share)[1]
         return self.predict(state, actions), total
 
-    def _shares(self, state: State, actions: Array) -> list[tuple[int, Array]]:
-        """Return the places of members, and their parts (..., H, d_o) in the forecast as it is."""
+    def _shares(self, state: State, actions: Array) -> list[tuple[int, Array, Array]]:
+        """Return the places of members, their parts (..., H, d_o) in the forecast, and forecasts.
+
+        Members without any part in the forecast, as it is, are left out.
+        """
         (members, _, limits, bounds), states = self.parts, state.members
         places, weights = self._weights.of(actions.shape[-2])
         forecasts = np.array([members[place].predict(states[place], actions) for place in places])
+        own = forecasts
         if forecasts.ndim > 3:
             weights = weights[:, None]
         shares = np.broadcast_to(weights, forecasts.shape).copy()
@@ -170,7 +176,7 @@ class EnsembleModel(PredictiveModel[State]):
         if bounds is not None:
             blended = (weights * forecasts).sum(axis=0)
             shares *= bounds.strictly_inside(blended)
-        return [pair for pair in zip(places, shares, strict=True) if pair[1].any()]
+        return [one for one in zip(places, shares, own, strict=True) if one[1].any()]
 
     def inference_model(self, compiled: bool = True) -> EnsembleModel:
         """Return the ensemble of the members as they run live.

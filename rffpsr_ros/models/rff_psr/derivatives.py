@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rffpsr_ros.models.derivatives import in_units
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.runtime.derivative_chain import TickDerivatives, backwards, forwards
+from rffpsr_ros.psr.runtime.packed_parts import compilable
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 from rffpsr_ros.psr.runtime.rollout_derivatives import RolloutDerivatives
+
+if TYPE_CHECKING:
+    from rffpsr_ros.psr.runtime.compiled_derivatives import CompiledDerivatives
+
+MOST_SLOPES = 2**21
+"""Numbers in the derivatives of a feature map for which there is a compiled form."""
 
 TOGETHER = 32
 """Plans whose derivatives are held at a time: they are a hundred times as large as the plans."""
@@ -24,15 +34,45 @@ class ForecastDerivatives:
     ----------
     parts
         The fitted model.
+    live
+        Whether rolled-out forecasts are differentiated by compiled code, where there is such code
+        and numba is installed; it is compiled, or read from what was kept, when it is first needed.
     """
 
-    def __init__(self, parts: RFFPSRParts) -> None:
-        self._parts = parts
+    def __init__(self, parts: RFFPSRParts, live: bool = False) -> None:
+        self._parts, self._live = parts, live
         self._rollout = RolloutDerivatives(parts.parameters, parts.structure)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let copies and other processes prepare their own."""
-        return type(self), (self._parts,)
+        return type(self), (self._parts, self._live)
+
+    @cached_property
+    def _compiled(self) -> CompiledDerivatives | None:
+        """Return what differentiates by compiled code, if there is such code."""
+        parameters, structure = self._parts.parameters, self._parts.structure
+        if not self._live or not compilable(parameters, structure) or self._large():
+            return None
+        try:
+            from rffpsr_ros.psr.runtime.compiled_derivatives import CompiledDerivatives
+        except ImportError:
+            return None
+        compiled = CompiledDerivatives(parameters, structure)
+        try:
+            compiled.warm_up()
+        except OSError:  # no room to keep what was compiled
+            return None
+        return compiled
+
+    def _large(self) -> bool:
+        """Tell whether a map's derivatives multiplied out would take too much memory."""
+        structure = self._parts.structure
+        maps = filter(None, (structure.observation, structure.action, structure.narx))
+        return any(
+            one.projection.size * one.frequencies.shape[1] > MOST_SLOPES
+            for one in maps
+            if isinstance(one, FeatureMap)
+        )
 
     def jacobian(self, belief: Array, past: Array, plans: Array, forecasts: Array) -> Array:
         """Return (N, H, d_o, H, d_a) along rolled-out forecasts (N, H, d_o) of plans (N, H, d_a).
@@ -40,17 +80,23 @@ class ForecastDerivatives:
         All are in the units of the data, but belief and past.
         """
         acted = plans.shape[-1]
-        found = [
-            forwards(ticks).rows[:, :, acted:]
-            for ticks in self._along(belief, past, plans, forecasts)
-        ]
-        jacobian = np.concatenate(found).reshape(*forecasts.shape, *plans.shape[1:])
+        if self._compiled is not None:
+            jacobian = self._one_by_one(self._compiled, belief, past, plans, forecasts)
+        else:
+            found = [
+                forwards(ticks).rows[:, :, acted:]
+                for ticks in self._along(belief, past, plans, forecasts)
+            ]
+            jacobian = np.concatenate(found).reshape(*forecasts.shape, *plans.shape[1:])
         return in_units(jacobian, self._parts.observation_scaling, self._parts.action_scaling)
 
     def gradient(
         self, belief: Array, past: Array, plans: Array, forecasts: Array, weights: Array
     ) -> Array:
         """Return the gradient (N, H, d_a) of the sum of forecasts times weights (N, H, d_o)."""
+        if self._compiled is not None:
+            jacobian = self.jacobian(belief, past, plans, forecasts)
+            return np.asarray(np.einsum("nho,nhoka->nka", weights, jacobian))
         scaled = weights * self._parts.observation_scaling.deviation
         along = self._along(belief, past, plans, forecasts)
         found = [
@@ -58,6 +104,24 @@ class ForecastDerivatives:
             for i, ticks in enumerate(along)
         ]
         return np.asarray(np.concatenate(found) / self._parts.action_scaling.deviation)
+
+    def _one_by_one(
+        self,
+        compiled: CompiledDerivatives,
+        belief: Array,
+        past: Array,
+        plans: Array,
+        forecasts: Array,
+    ) -> Array:
+        """Return what `jacobian` does, in standard units, by a call for each plan."""
+        plans = self._parts.action_scaling.apply(plans)
+        forecasts = self._parts.observation_scaling.apply(forecasts)
+        found = np.empty((*forecasts.shape, *plans.shape[1:]))
+        for n, (plan, forecast) in enumerate(zip(plans, forecasts, strict=True)):
+            own = belief[n] if belief.ndim == 2 else belief
+            before = past[n] if past.ndim == 3 else past
+            found[n] = compiled.jacobian(own, before, plan, forecast)
+        return found
 
     def _along(
         self, belief: Array, past: Array, plans: Array, forecasts: Array

@@ -141,12 +141,19 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
         With a window head a forecast depends on all actions of its window, later ones too.
         """
+        if self.parts.head is None:
+            return self.jacobian_along(state, actions, self.predict(state, actions))
         plans = actions.reshape(-1, *actions.shape[-2:])
+        found = self._derivatives.of_windows(self._step, state.belief, state.past, plans)
+        return found if actions.ndim == 3 else found[0]
+
+    def jacobian_along(self, state: RFFPSRState, actions: Array, forecast: Array) -> Array:
+        """Return what `jacobian` does, given the model's forecast of these actions."""
         if self.parts.head is not None:
-            found = self._derivatives.of_windows(self._step, state.belief, state.past, plans)
-        else:
-            forecasts = self.predict(state, plans)
-            found = self._derivatives.jacobian(state.belief, state.past, plans, forecasts)
+            return self.jacobian(state, actions)
+        plans = actions.reshape(-1, *actions.shape[-2:])
+        forecasts = forecast.reshape(-1, *forecast.shape[-2:])
+        found = self._derivatives.jacobian(state.belief, state.past, plans, forecasts)
         return found if actions.ndim == 3 else found[0]
 
     def predict_with_gradient(
@@ -172,7 +179,9 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         Where numba is missing the steps are those of numpy.
         """
         step = self._step.in_precision(np.float32)
-        return self._varied(_step=step, _compiled=self._compile() if compiled else self._compiled)
+        derivatives = ForecastDerivatives(self.parts, live=True)
+        compiled_step = self._compile() if compiled else self._compiled
+        return self._varied(_step=step, _derivatives=derivatives, _compiled=compiled_step)
 
     @property
     def compiled(self) -> bool:
