@@ -211,9 +211,9 @@ class PredictiveModel(ABC, Generic[StateT]):
     def jacobian(self, state: StateT, actions: Array) -> Array:
         """Return the derivatives (H, d_o, H, d_a) of the forecast by the actions (H, d_a).
 
-        They are exact, in the units of both. Row h - 1 is zero for actions after step h. Where what
-        is forecast is held, at a bound or at a limit of what features represent, it does not depend
-        on what is held. With actions (B, H, d_a) the result is (B, H, d_o, H, d_a).
+        They are exact, in the units of both, and zero for actions after a row's own step, and where
+        what is forecast, or seen by features, is held. With actions (B, H, d_a) the result is
+        (B, H, d_o, H, d_a).
 
         Raises
         ------
@@ -234,8 +234,7 @@ class PredictiveModel(ABC, Generic[StateT]):
     ) -> tuple[Array, Array]:
         """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o).
 
-        That is the product of the weights with `jacobian`, sooner where there is a way. With
-        actions (B, H, d_a) there is a gradient for each plan; weights may be those of all.
+        With actions (B, H, d_a) there is a gradient for each plan; weights may be those of all.
 
         Raises
         ------
