@@ -110,7 +110,10 @@ def initialise(
         dynamics, notes = refine_as_in_the_paper(prepared, stages, structure, options, progress)
     generator = copy.deepcopy(two_stage_fit.generator)
     starts = _starts(prepared, structure, dynamics, options, settings, generator)
-    if options.narx_learning != "off" and options.refinement == "rollout":
+    wanted = options.narx_learning == "on" or (
+        options.narx_learning == "auto" and two_stage_fit.holds_out
+    )
+    if wanted and options.refinement == "rollout":
         starts = _with_learned_features(prepared, starts, options, settings, generator, progress)
     return Initialisation(starts, generator, notes | starts.notes)
 
@@ -268,8 +271,28 @@ def _with_learned_features(
     )
     if learned is None:
         return starts
-    clearly = options.narx_learning == "on" or learned.score < settings.clearly * starts.score
-    return learned if clearly else starts
+    if options.narx_learning == "on" or _pays(learned, starts, validation, options, settings):
+        return learned
+    return starts
+
+
+def _pays(
+    learned: Starts, drawn: Starts, judged: Segments, options: RFFPSROptions, settings: FitSettings
+) -> bool:
+    """Tell whether learned features are clearly better, and no worse far beyond the horizon.
+
+    There, nothing but a model itself keeps forecasts that are fed back from running away.
+    """
+    if not learned.score < settings.clearly * drawn.score:
+        return False
+    horizon = options.rollout_horizon
+    far = min(settings.far * horizon, judged.target.shape[1] // 2)
+
+    def score(start: InitialPredictor) -> float:
+        structure = start.structure.astype(np.float32)
+        return validation_score(start.parameters.astype(np.float32), structure, judged, far)
+
+    return far <= horizon or score(learned.best) <= score(drawn.best)
 
 
 def _segments(

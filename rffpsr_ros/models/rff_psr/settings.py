@@ -31,6 +31,9 @@ class FitSettings:
     clearly: float = 0.9
     """Learned features must do so much better on held-out recordings, where that is asked."""
 
+    far: int = 4
+    """Horizons ahead that they must do no worse, too."""
+
     segment: int = 100
     """Ticks of a training segment that count, beyond the burn-in."""
 

@@ -39,6 +39,8 @@ class TwoStageFit(NamedTuple):
     generator: np.random.Generator
     """As the two stages left it; whoever goes on takes a copy."""
     notes: tuple[str, ...]
+    holds_out: bool
+    """Whether what models are judged by was not learned from."""
 
 
 class TrainingData(NamedTuple):
@@ -47,6 +49,11 @@ class TrainingData(NamedTuple):
     train: Sequence[Trajectory]
     held_out: Sequence[Trajectory]
     summary: DataSummary
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether anything is held out: recordings that are too short are learned from whole."""
+        return not any(one is another for one in self.held_out for another in self.train)
 
     def check(self, options: RFFPSROptions) -> None:
         """Refuse data of which nothing can be learned.
@@ -115,7 +122,7 @@ def fit_two_stages(
     columns = len(signature.observation_names), len(signature.action_names)
     sizes = two_stage_options(columns, options)
     stages = two_stage_regression(windows, sizes, generator, progress, weighted, fit)
-    return TwoStageFit(signature, prepared, stages, generator, tuple(notes))
+    return TwoStageFit(signature, prepared, stages, generator, tuple(notes), data.holds_out)
 
 
 def two_stage_options(columns: tuple[int, int], options: RFFPSROptions) -> TwoStageOptions:

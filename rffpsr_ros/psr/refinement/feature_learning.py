@@ -130,8 +130,8 @@ def learn_features(
     best = _Best(learnable, initial, 0)
     descent = _Descent(task, learnable, changes, age, options, generator, progress)
     steps = 0
-    for penalty in options.penalties:
-        best, steps = descent.follow(best, penalty, steps)
+    for penalty, patience in zip(options.penalties, options.patience, strict=True):
+        best, steps = descent.follow(best, penalty, patience, steps)
     return LearnedFeatures(*task.outward(best.learnable), best.score, initial, best.step)
 
 
@@ -154,7 +154,7 @@ class _Descent(NamedTuple):
     generator: np.random.Generator
     progress: Progress
 
-    def follow(self, best: _Best, penalty: float, steps: int) -> tuple[_Best, int]:
+    def follow(self, best: _Best, penalty: float, patience: int, steps: int) -> tuple[_Best, int]:
         """Descend from the best so far, ``steps`` after the start, until nothing gets better.
 
         Returns the best, which may be that given, and how many steps were taken by then.
@@ -164,7 +164,7 @@ class _Descent(NamedTuple):
         precision, centre = _prior(like, self.changes, penalty)
         point, damping = best.learnable.flat(), LEARNING_DAMPING.first
         newest = steps
-        while steps < options.steps and steps - newest < options.patience:
+        while steps < options.steps and steps - newest < patience:
             steps += 1
             drawn = _drawn(every, task.train, self.age, options.rollouts, self.generator)
             rollouts = task.rollouts(drawn, options.horizon)

@@ -7,9 +7,8 @@ import pytest
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
-from rffpsr_ros.psr.filter_step import Conditioning
-from rffpsr_ros.psr.predictor import FixedStructure
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
+from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SMALL = {"past": 6, "arx_past": 6, "narx_past": 2, "features": 30, "iterations": 20, "future": 5}
@@ -34,7 +33,9 @@ def error(model: PredictiveModel[Any]) -> float:
 
 
 def test_learned_features_forecast_better_and_are_told_of() -> None:
-    drawn, found = learned(narx_features=8), learned(narx_features=8, narx_learning="on")
+    drawn, found = (
+        learned(narx_features=8, iterations=80, narx_learning=how) for how in ("off", "on")
+    )
     notes, before = (model.record.metrics["refinement"] for model in (found, drawn))
     assert notes["score_after"] < 0.5 * before["score_after"]
     assert notes["feature_steps"] > 0
@@ -67,12 +68,37 @@ def test_auto_keeps_drawn_features_that_are_as_good() -> None:
 def test_steps_stay_affordable(
     columns: int, acted: int, units: int | None, curved: int | None
 ) -> None:
-    anything: Any = None
-    structure = FixedStructure(anything, anything, None, 20, 4, Conditioning(0.1), anything)
-    found = affordable(FeatureLearningOptions(), structure, columns, acted)
+    found = affordable(FeatureLearningOptions(), 20, 4, columns, acted)
     if units is None:
         assert found is None
         return
     assert found is not None
     assert found.units == units
     assert found.curved == curved if curved else found.curved < 1000
+
+
+def test_auto_learns_no_features_where_nothing_is_held_out_to_judge_them_by() -> None:
+    draw = np.random.default_rng(5)
+    runs = [Trajectory(draw.normal(size=(30, 2)), draw.normal(size=30), 0.1) for _ in range(3)]
+    noise = {**SMALL, "past": 3, "future": 2, "arx_past": 3, "narx_features": 5}
+    learners = [SingleRFFPSR(**noise, narx_learning=how) for how in ("on", "auto", "off")]
+    fitted = [one.fit(runs) for one in learners]
+    far = [np.abs(one.predict(one.initial_state(), np.ones((40, 1)))).max() for one in fitted]
+    assert far[0] > 100 > far[1] == far[2]
+
+
+@pytest.mark.parametrize(("far", "taken"), [(0.9, True), (1.1, False)])
+def test_auto_takes_no_features_that_do_worse_beyond_the_horizon(
+    far: float, taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, held_out = [recording(seed) for seed in range(3)], [recording(9)]
+
+    def score(parameters: Any, structure: Any, segments: Any, horizon: int) -> float:
+        if horizon <= 10:
+            return validation_score(parameters, structure, segments, horizon)
+        return far if structure.narx.frequencies.shape[0] == FeatureLearningOptions.units else 1.0
+
+    monkeypatch.setattr("rffpsr_ros.models.rff_psr.fit.validation_score", score)
+    options = {**SMALL, "narx_features": 8, "narx_learning": "auto"}
+    model = SingleRFFPSR(**options).fit(train, held_out)
+    assert ("feature_steps" in model.record.metrics["refinement"]) is taken

@@ -214,7 +214,7 @@ def test_learning_betters_the_held_out_score_and_tells_it(state: bool) -> None:
 
 def test_learning_without_a_step_that_helps_keeps_its_start() -> None:
     """A penalty this strong pulls every weight of a wave to zero."""
-    options = FeatureLearningOptions(**{**vars(SMALL), "penalties": (1e9,)})
+    options = FeatureLearningOptions(**{**vars(SMALL), "penalties": (1e9,), "patience": (5,)})
     found, _ = learn(options)
     assert found.score == found.initial_score
     assert found.steps == 0
