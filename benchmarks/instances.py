@@ -19,9 +19,10 @@ from benchmarks.known_systems import (
     random_linear_system,
     simulate_linear,
 )
-from rffpsr_ros.models.contract import PredictiveModel, stack_states
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.io_hmm.learner import IOHMM as IOHMMLearner
 from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 

@@ -219,6 +219,8 @@ class Follower:
         judged = [(o.horizon, o.coverage, o.adapt) for o in (before, options)]
         if judged[0] != judged[1]:
             self.live_error = self._live_error()
+        else:
+            self.live_error.follow(self.model)
 
     def _as_it_runs(self, options: FollowOptions) -> PredictiveModel[Any]:
         model = inference_model_tried(self._loaded, options.compiled)

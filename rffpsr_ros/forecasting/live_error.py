@@ -95,6 +95,10 @@ class LiveError:
         self._origin, self._first, self._began = state, observation, self._ticks
         self._actions, self._observations = [], []
 
+    def follow(self, model: PredictiveModel[Any]) -> None:
+        """Go on with another form of the model, whose states are those of the one before."""
+        self._model = model
+
     def interrupt(self) -> None:
         """Forget the forecast under way: its segment has ended."""
         self._origin = None

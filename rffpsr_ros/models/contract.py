@@ -20,7 +20,6 @@ from typing import (
     Generic,
     Protocol,
     TypeVar,
-    runtime_checkable,
 )
 
 import numpy as np
@@ -252,6 +251,14 @@ class PredictiveModel(ABC, Generic[StateT]):
         """
         return self
 
+    @property
+    def compiled_form(self) -> str | None:
+        """Return which compiled code this model runs by, see `compiled_code`; None: there is none.
+
+        It does not depend on whether numba is installed.
+        """
+        return None
+
     def packing(self) -> Packing[StateT] | None:
         """Return how an ensemble's compiled call takes this model; None: it does not."""
         return None
@@ -305,16 +312,6 @@ def _laid_out(parts: Any) -> Any:
     return parts
 
 
-@runtime_checkable
-class CompactState(Protocol):
-    """A state in a form for one sequence of ticks only."""
-
-    @property
-    def plain(self) -> tuple[Any, ...]:
-        """The same state as the model's other methods know it."""
-        ...
-
-
 class Learner(Protocol):
     """What learns a model from trajectories: options in the constructor, data in `fit`."""
 
@@ -333,18 +330,3 @@ class Learner(Protocol):
         data.
         """
         ...
-
-
-def stack_states(states: Sequence[StateT]) -> StateT:
-    """Return a batch of states as one state whose arrays have a leading axis."""
-    plain = [state.plain if isinstance(state, CompactState) else state for state in states]
-    return _stacked(plain)  # type: ignore[no-any-return]
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    """Stack arrays; of tuples of arrays, their entries."""
-    first = parts[0]
-    if not isinstance(first, tuple):
-        return np.stack(parts)
-    entries = [_stacked(entry) for entry in zip(*parts, strict=True)]
-    return first._make(entries) if hasattr(first, "_make") else tuple(entries)

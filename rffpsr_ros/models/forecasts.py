@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rffpsr_ros.models.contract import PredictiveModel, stack_states
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.guard import Guard
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.errors import InputError, shown
-from rffpsr_ros.models.contract import CompactState, PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.state_batches import CompactState
 from rffpsr_ros.numerics.arrays import Array
 
 HORIZON = 3

@@ -16,10 +16,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.contract import PredictiveModel, stack_states
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import OutputLimits
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent

@@ -36,8 +36,8 @@ from rffpsr_ros.models.contract import (
     PredictiveModel,
     Signature,
     TrainingRecord,
-    stack_states,
 )
+from rffpsr_ros.models.state_batches import stack_states
 
 Array = NDArray[np.float64]
 

@@ -335,3 +335,25 @@ def test_in_silence_the_forecast_goes_on_where_the_last_one_was(model: RFFPSRMod
     assert follower.in_silence(HORIZON + 1) is None
     follower.reset("asked for")
     assert follower.in_silence(1) is None
+
+
+def test_compiled_code_takes_over_in_mid_run(model: RFFPSRModel) -> None:
+    """In no forecast beyond rounding, and each time in the same bits."""
+    fed = sequence(5, 60)
+    numpy_alone = Follower(model, FollowOptions(HORIZON, compiled=False))
+    expected = [step.forecast for step in follow(numpy_alone, fed)]
+    runs = []
+    for _ in range(2):
+        follower = Follower(model, FollowOptions(HORIZON, compiled=False))
+        outcomes = follow(follower, fed[:50])
+        before = follower.live_error.count
+        follower.change(FollowOptions(HORIZON, compiled=True))
+        outcomes += follow(follower, fed[50:])
+        assert follower.live_error.count > before
+        assert follower.live_error._model is follower.model
+        runs.append([step.forecast.values for step in outcomes])
+    for one, other, slow in zip(*runs, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, slow.values, rtol=0, atol=1e-5)
+    difference = [np.abs(a - b.values).max() for a, b in zip(runs[0], expected, strict=True)]
+    assert not any(difference[:20])

@@ -20,7 +20,6 @@ from rffpsr_ros.models.contract import (
     PredictiveModel,
     Signature,
     TrainingRecord,
-    stack_states,
 )
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
@@ -32,6 +31,7 @@ from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import Kind, kinds, model_class, model_kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.runtime.packed_parts import ARX, ROOMS

@@ -12,7 +12,7 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.compressed.learner import Compressed
-from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
@@ -24,6 +24,7 @@ from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 from rffpsr_ros.recipe.learner import RFFPSR

@@ -128,7 +128,9 @@ def test_header_and_arrays_are_of_one_reading(
     loaded = load(path)
     assert loaded.checksum == read_model_file(file_of_model).header["checksum"]
     path.write_bytes(file_of_model.read_bytes())
-    served = ModelSource(str(path)).load()
+    source = ModelSource()
+    source.look_for(str(path))
+    served = source.load()
     assert served.checksum == loaded.checksum
     assert read.count(path) == 2
 

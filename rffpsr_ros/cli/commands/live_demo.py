@@ -156,8 +156,7 @@ class _Demonstration:
 
     def _predict(self, model: Path) -> tuple[Trajectory, RecordedForecasts]:
         """Let the filter follow a fresh run; return it, and what the filter said meanwhile."""
-        say("Predicting a fresh run with the filter, under announced actions; the first time its")
-        say("code is compiled, which takes a quarter of a minute or more.")
+        say("Predicting a fresh run with the filter, under announced actions.")
         self._nodes.start(
             "filter_node",
             {

@@ -16,8 +16,9 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.correction import Correction, CorrectionLearner
 from rffpsr_ros.forecasting.adaptation.regressors import LAG, CorrectionRegressors
 from rffpsr_ros.forecasting.live_error import SETTLED, training_error
-from rffpsr_ros.models.contract import CompactState, PredictiveModel
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.input_gate import ColumnGate, TrainedRange
+from rffpsr_ros.models.state_batches import CompactState
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
 

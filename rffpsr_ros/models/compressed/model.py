@@ -123,3 +123,8 @@ class CompressedModel(PredictiveModel[Any]):
         """Return the projection before the inner model as it runs live."""
         parts = self.parts._replace(inner=self.parts.inner.inference_model(compiled))
         return CompressedModel(self.signature, self.record, parts, self.bands)
+
+    @property
+    def compiled_form(self) -> str | None:
+        """Return which compiled code the inner model runs by."""
+        return self.parts.inner.compiled_form

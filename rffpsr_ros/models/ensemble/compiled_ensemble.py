@@ -20,7 +20,7 @@ from rffpsr_ros.models.ensemble.weights import WeightsByLength
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime.ensemble_kernels import forecast, forecast_many, update_all
 from rffpsr_ros.psr.runtime.lanes import lanes_and_room
-from rffpsr_ros.psr.runtime.packed_ensemble import MOST, RFF_PSR, packed_ensemble
+from rffpsr_ros.psr.runtime.packed_ensemble import MOST, packed_ensemble
 
 if TYPE_CHECKING:
     from rffpsr_ros.models.ensemble.model import OutputLimits
@@ -36,12 +36,6 @@ class Course(NamedTuple):
     """(C, H, d_o)"""
     fallback: int
     """Who among those that take part replaces the others; -1: nobody."""
-
-
-def worthwhile(members: Sequence[PredictiveModel[Any]]) -> bool:
-    """Tell whether compiled code saves any time: of linear models alone there is little to do."""
-    packings = [member.packing() for member in members]
-    return any(one is not None and one.member.kind == RFF_PSR for one in packings)
 
 
 class CompiledEnsemble:

@@ -15,6 +15,7 @@ from rffpsr_ros.models.rff_psr.filter_monitor import Events
 from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
+from rffpsr_ros.psr.runtime.packed_ensemble import RFF_PSR
 
 if TYPE_CHECKING:
     from rffpsr_ros.models.ensemble.compiled_ensemble import CompiledEnsemble
@@ -190,6 +191,13 @@ class EnsembleModel(PredictiveModel[State]):
             return live._varied(_compiled=together)
         return self._of(compiled=True) if compiled else live
 
+    @property
+    def compiled_form(self) -> str | None:
+        """Return which compiled code this model runs by; None: linear models alone need none."""
+        packings = [member.packing() for member in self.parts.members]
+        worthwhile = any(one is not None and one.member.kind == RFF_PSR for one in packings)
+        return "ensemble" if worthwhile else None
+
     def _of(self, compiled: bool) -> EnsembleModel:
         """Return the ensemble of the members as each of them runs live."""
         members = tuple(member.inference_model(compiled) for member in self.parts.members)
@@ -199,12 +207,12 @@ class EnsembleModel(PredictiveModel[State]):
     def _compile(self) -> CompiledEnsemble | None:
         """Return what takes all members together, if numba is there and there is a use of it."""
         try:
-            from rffpsr_ros.models.ensemble.compiled_ensemble import CompiledEnsemble, worthwhile
+            from rffpsr_ros.models.ensemble.compiled_ensemble import CompiledEnsemble
         except ImportError:
             return None
         members, _, limits, bounds = self.parts
         columns = len(self.signature.observation_names), len(self.signature.action_names)
-        if not worthwhile(members):
+        if self.compiled_form is None:
             return None
         try:
             return CompiledEnsemble(members, self._weights, limits, bounds, columns)

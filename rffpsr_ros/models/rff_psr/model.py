@@ -188,10 +188,16 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Whether usual ticks and forecasts run in compiled code."""
         return self._compiled is not None
 
+    @property
+    def compiled_form(self) -> str | None:
+        """Return which compiled code this model runs by; None: it has features of another kind."""
+        fits = compilable(self.parts.parameters, self.parts.structure)
+        return "single" if fits else None
+
     def packing(self) -> RFFPSRPacking | None:
         """Return how an ensemble's compiled call takes this model, if there is such code."""
         parts = self.parts
-        if parts.head is not None or not compilable(parts.parameters, parts.structure):
+        if parts.head is not None or self.compiled_form is None:
             return None
         past = self._past, len(self._tick_scaling.mean)
         belief, rank = len(parts.parameters.initial), parts.structure.observation.size
@@ -203,7 +209,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
         except ImportError:
             return None
-        if not compilable(self.parts.parameters, self.parts.structure):
+        if self.compiled_form is None:
             return None
         try:
             return CompiledStep(*self._to_be_compiled())

@@ -6,6 +6,8 @@ See docs/nodes.md for its topics, services and parameters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +22,7 @@ from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Outcome, Step, channels_of
 from rffpsr_ros.nodes.filter.backlog import Backlog
+from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.interface import FILTER
@@ -28,7 +31,6 @@ from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
     NOTHING_SERVED,
-    PATH_STAYS,
     forecast_finding,
     inputs_finding,
     model_finding,
@@ -37,7 +39,6 @@ from rffpsr_ros.nodes.filter.report import (
 )
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
-from rffpsr_ros.nodes.shared.default_places import ModelPlaces
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
@@ -57,15 +58,15 @@ class FilterNode(GuardedNode, LifecycleNode):
         super().__init__(NAME)
         self._follower: Follower | None = None
         self._served: ServedModel | None = None
-        self._places: ModelPlaces | None = None
+        self._source = ModelSource()
         self._value = DeclaredParameters(
             self, FILTER.parameters, self._on_parameters_set, self._refuses
         )
         self._complaints = Complaints(self.get_logger())
-        self._model_path = self._value("model_path")
-        self._source = ModelSource(self._model_path)
+        self._source.look_for(self._value("model_path"))
         self._told_to_wait = False
         self._inputs: dict[str, TopicInput] = {}
+        self._code = CodePreparation(None, wanted=False)
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
         self._active = False
         self._newest_ns = self._heard_ns = 0
@@ -148,8 +149,10 @@ class FilterNode(GuardedNode, LifecycleNode):
         configuration = channels_of(served.model)
         inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
         decode = {topic: one.decode for topic, one in inputs.items()}
-        follower = Follower(served.model, self._options(), decode)
+        code = CodePreparation(served.model.compiled_form, self._value("compiled"))
+        follower = Follower(served.model, self._options(code), decode)
         self._stop_serving()
+        self._code = code
         self._served, self._follower, self._inputs = served, follower, inputs
         self._plans.follower = follower
         self._backlog.expect(configuration.period)
@@ -161,11 +164,12 @@ class FilterNode(GuardedNode, LifecycleNode):
         self.get_logger().info(
             f"serving {served.model.kind} model {served.path} (checksum {served.checksum[:12]}):"
             f" {configuration.rate:g} Hz, {follower.options.horizon} ticks ahead, future actions:"
-            f" {follower.options.future_actions}"
+            f" {follower.options.future_actions}, by {code.told}"
         )
 
     def _stop_serving(self) -> None:
         self._log.close()
+        self._code.close()
         for one in self._inputs.values():
             one.unsubscribe()
         self._inputs, self._follower, self._served = {}, None, None
@@ -284,22 +288,16 @@ class FilterNode(GuardedNode, LifecycleNode):
             return f"lead is {values['lead']}; it must be at most the horizon {values['horizon']}"
         if values["adapt"] and self._served and (why := cannot_adapt(self._served.model)):
             return why
-        if self._places is None:
-            self._places = ModelPlaces(values["model_path"], values["model_folders"])
-        elif values["model_path"] != self._model_path:
-            if self._served is not None:
-                return PATH_STAYS
-            return self._places.refusal(values["model_path"])
-        return ""
+        return self._source.refusal(values, self._served is not None)
 
     def _on_parameters_set(self) -> None:
-        if self._value("model_path") != self._model_path:
-            self._model_path = self._value("model_path")
-            self._source = ModelSource(self._model_path)
+        self._source.look_for(self._value("model_path"))
         if self._follower is None:
             return
-        self._follower.change(self._options())
-        self._log.options(self._options())
+        if self._value("compiled") != self._code.wanted:
+            self._code.close()
+            self._code = CodePreparation(self._code.form, self._value("compiled"))
+        self._change(self._follower)
         self._outputs.promise(self._follower.configuration.period, self._value)
 
     # Every now and then
@@ -312,6 +310,7 @@ class FilterNode(GuardedNode, LifecycleNode):
                 self._start()
         else:
             self._subscribe()
+            self._code.change_over(partial(self._change, self._follower), self.get_logger())
         if self._rounds % DIAGNOSTICS_EVERY == 0:
             findings = self._found(self._follower) if self._follower else [NOTHING_SERVED]
             findings.append(self.guard.finding())
@@ -328,21 +327,20 @@ class FilterNode(GuardedNode, LifecycleNode):
         findings = [
             inputs_finding(self._inputs.values(), follower, now.nanoseconds),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
-            model_finding(self._served, self._source.changed),
+            model_finding(self._served, self._source.changed, self._code.told),
             outlier_finding(follower),
         ]
-        for finding in findings[1:]:
-            if finding.level == "ok":
-                self._complaints.over(finding.aspect)
-            elif finding.level == "error":
-                self._complaints.error(finding.aspect, finding.message)
-            else:
-                self._complaints.warn(finding.aspect, finding.message)
+        self._complaints.follow(findings[1:])
         self._backlog.note_told()
         return findings
 
-    def _options(self) -> FollowOptions:
-        return FollowOptions(**{name: self._value(name) for name in vars(FollowOptions())})
+    def _options(self, code: CodePreparation | None = None) -> FollowOptions:
+        options = FollowOptions(**{name: self._value(name) for name in vars(FollowOptions())})
+        return replace(options, compiled=options.compiled and (code or self._code).ready)
+
+    def _change(self, follower: Follower) -> None:
+        follower.change(self._options())
+        self._log.options(self._options())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.forecasting.follower import Follower, Forecast, Step
-from rffpsr_ros.models.contract import CompactState, Signature
+from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.models.state_batches import CompactState
 from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.nodes.filter.prepared_message import PreparedMessage
 from rffpsr_ros.nodes.filter.promise import DEPTH, deadline_seconds, promising

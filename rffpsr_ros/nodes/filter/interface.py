@@ -179,8 +179,9 @@ _PARAMETERS = (
     Parameter(
         "compiled",
         True,
-        "Run the model's step compiled, if numba is installed (the extra `fast`). The first time"
-        " this takes some seconds before the node serves.",
+        "Run the model by compiled code, if numba is installed (the extra `fast`). Where none is"
+        " kept from before, the filter serves by NumPy until a process of its own has compiled it;"
+        " log and diagnostics (`runs by`) tell, and forecasts differ by rounding alone.",
     ),
     Parameter(
         "stale_after",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load
-from rffpsr_ros.nodes.shared.default_places import served_model_path
+from rffpsr_ros.nodes.shared.default_places import ModelPlaces, served_model_path
 
 Fingerprint = tuple[int, int, int]
 
@@ -24,9 +25,32 @@ class ServedModel(NamedTuple):
 class ModelSource:
     """Loads the file that a parameter names; empty: the learner's newest."""
 
-    def __init__(self, given: str) -> None:
-        self._given = given
+    def __init__(self) -> None:
+        self._given = ""
+        self._places: ModelPlaces | None = None
         self._seen: tuple[Path, Fingerprint | None] | None = None
+
+    def refusal(self, values: Mapping[str, Any], serving: bool) -> str:
+        """Return why a node that is ``serving`` a model or not cannot take parameters' values.
+
+        Empty if it can. Those at the start say where models may be found later.
+        """
+        path = values["model_path"]
+        if self._places is None:
+            self._places = ModelPlaces(path, values["model_folders"])
+        elif path != self._given:
+            if serving:
+                return (
+                    "model_path can be changed only while the filter is unconfigured: clean it up,"
+                    " set model_path, configure"
+                )
+            return self._places.refusal(path)
+        return ""
+
+    def look_for(self, given: str) -> None:
+        """Load the file of another path from now on, if it is another one."""
+        if given != self._given:
+            self._given, self._seen = given, None
 
     def load(self) -> ServedModel:
         """Load the file as it is now.

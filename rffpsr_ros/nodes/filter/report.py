@@ -23,10 +23,6 @@ BEGIN = (
     "every input arrives: forecasts begin",
 )
 """What is said once nothing is waited for any more: inactive, active."""
-PATH_STAYS = (
-    "model_path can be changed only while the filter is unconfigured: clean it up, set model_path,"
-    " configure"
-)
 NOTHING_SERVED = NodeFinding("model", "warn", "no model is served; the log says why", {})
 """Told instead of all else, so that others see that the node lives."""
 
@@ -196,13 +192,14 @@ def forecast_finding(
     return NodeFinding("forecast", "ok", running, values)
 
 
-def model_finding(served: ServedModel, changed: bool) -> NodeFinding:
-    """Return which model is served."""
+def model_finding(served: ServedModel, changed: bool, code: str) -> NodeFinding:
+    """Return which model is served, and by what ``code``."""
     model = served.model
     values = {
         "file": served.path,
         "checksum": served.checksum,
         "kind": model.kind,
+        "runs by": code,
         "period [s]": model.signature.period,
         "observations": ", ".join(model.signature.observation_names),
         "actions": ", ".join(model.signature.action_names),

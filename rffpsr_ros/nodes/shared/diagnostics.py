@@ -97,6 +97,16 @@ class Complaints:
             self._said[about] = sentence
             self._logger.warning(on_one_line(sentence))
 
+    def follow(self, findings: Iterable[NodeFinding]) -> None:
+        """Log what findings say that are not in order, each under its aspect."""
+        for finding in findings:
+            if finding.level == "ok":
+                self.over(finding.aspect)
+            elif finding.level == "error":
+                self.error(finding.aspect, finding.message)
+            else:
+                self.warn(finding.aspect, finding.message)
+
     def over(self, about: str, sentence: str = "") -> None:
         """Note that there is nothing to complain of any more; say so if there was."""
         if self._said.pop(about, None) is not None and sentence:

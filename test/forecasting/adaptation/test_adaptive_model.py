@@ -19,11 +19,11 @@ from rffpsr_ros.forecasting.adaptation.adaptive_model import (
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.bands import conformal_bands
-from rffpsr_ros.models.contract import stack_states
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.input_gate import InputRange, TrainedRange
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold

@@ -13,13 +13,14 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.compressed.model import CompressedModel, CompressedParts, Projection
-from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
 from rffpsr_ros.models.ensemble.state import PackedState
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.models.trial import inference_model_tried
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime import packed_ensemble

@@ -8,7 +8,7 @@ import pytest
 
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
-from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord, stack_states
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import (
     EnsembleModel,
     EnsembleParts,
@@ -17,6 +17,7 @@ from rffpsr_ros.models.ensemble.model import (
 from rffpsr_ros.models.ensemble.state import State
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.known_systems import optimal_forecasts, random_linear_system, simulate_linear
-from rffpsr_ros.models.contract import stack_states
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 

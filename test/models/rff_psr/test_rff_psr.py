@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.contract import stack_states
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.state import RFFPSRState
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.recipe.learner import RFFPSR

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rffpsr_ros.models.contract import stack_states
 from rffpsr_ros.models.rff_psr.filter_monitor import FilterMonitor
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.state import RFFPSRState
+from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.models.conftest import synthetic_runs

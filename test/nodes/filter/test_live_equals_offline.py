@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +267,37 @@ def test_the_log_of_a_node_gives_what_the_node_published(
         "future actions: hold (plan is over)",
     }
     assert_equal(live, offline)
+
+
+def test_a_log_tells_when_compiled_code_took_over(
+    ros: Any, tmp_path: Path, synthetic_model: Path
+) -> None:
+    """The filter forecasts at once where no compiled code is kept, and later by that."""
+    pytest.importorskip("numba")
+    ros.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "nothing yet")
+    player = Player(ros, JOINTS, model_path=synthetic_model, log_sequence=tmp_path / "sequences")
+    messages = list(messages_of(SYSTEMS["synthetic"], TICKS))
+    half = len(messages) // 2
+    player.play(iter(messages[:half]), 0.004)
+    assert len(player.forecasts()) > TICKS / 4
+    assert not player.node.count("compiled code is ready:")
+    for _ in range(5):
+        with suppress(AssertionError):  # it may take longer than anything else is waited for
+            player.node.wait_for("compiled code is ready:")
+            break
+    player.play(iter(messages[half:]), 0.004)
+    live = player.forecasts()
+    assert player.node.count("compiled code is ready:") == 1
+    assert player.node.end() == 0
+    (log,) = (tmp_path / "sequences").iterdir()
+    with closing(open_bag(log)) as source:
+        entries: list[Any] = [
+            STORE.deserialize_cdr(message.data, "std_msgs/msg/String")
+            for message in source.messages(["/rffpsr/control"])
+        ]
+    compiled = [json.loads(entry.data)["options"]["compiled"] for entry in entries]
+    assert compiled == [False, True]
+    assert_equal(live, predicted_offline(log, synthetic_model, tmp_path))
 
 
 class WeakMotor(SyntheticSystem):

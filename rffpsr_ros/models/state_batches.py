@@ -1,0 +1,35 @@
+"""Several states of a model as one, whose arrays have a leading axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+StateT = TypeVar("StateT", bound=tuple[Any, ...])
+
+
+@runtime_checkable
+class CompactState(Protocol):
+    """A state in a form for one sequence of ticks only."""
+
+    @property
+    def plain(self) -> tuple[Any, ...]:
+        """The same state as the model's other methods know it."""
+        ...
+
+
+def stack_states(states: Sequence[StateT]) -> StateT:
+    """Return a batch of states as one state whose arrays have a leading axis."""
+    return _stacked(states)  # type: ignore[no-any-return]
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    """Stack arrays; of tuples of arrays, their entries."""
+    plain = [part.plain if isinstance(part, CompactState) else part for part in parts]
+    first = plain[0]
+    if not isinstance(first, tuple):
+        return np.stack(plain)
+    entries = [_stacked(entry) for entry in zip(*plain, strict=True)]
+    return first._make(entries) if hasattr(first, "_make") else tuple(entries)

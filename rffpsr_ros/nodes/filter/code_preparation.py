@@ -1,0 +1,116 @@
+"""Compiled code for a model, made beside the filter: it serves by NumPy until that is ready.
+
+A process of its own compiles, standing back behind everything else, and keeps for the user what it
+made; then a thread loads it. Where it was kept before, it is there at once.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+from rffpsr_ros.errors import InputError
+
+COMPILES = "rffpsr_ros.psr.runtime.compiled_code"
+NICENESS = "5"
+"""Of that process: it gets what is left, and a quarter of a processor where nothing is."""
+
+READY = "compiled"
+PREPARING = "NumPy, until compiled code is ready"
+NONE = "NumPy"
+FAILED = "NumPy, as compiled code could not be made"
+
+
+class CodePreparation:
+    """Makes sure that there is compiled code for models of one form.
+
+    Parameters
+    ----------
+    form
+        As `PredictiveModel.compiled_form`.
+    wanted
+        Whether models are to run compiled.
+    start
+        Begins to compile in a process of its own.
+
+    Attributes
+    ----------
+    form, wanted
+        As they were given.
+    told
+        What forecasts are made by, in words.
+    """
+
+    def __init__(
+        self,
+        form: str | None,
+        wanted: bool = True,
+        start: Callable[[str], subprocess.Popen[bytes]] | None = None,
+    ) -> None:
+        self.told = NONE
+        self._made = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.form, self.wanted = form, wanted
+        code = _code() if wanted and form is not None else None
+        if form is None or code is None:
+            return
+        if code.is_kept(form):
+            self.told = READY
+            return
+        self.told = PREPARING
+        self._process = (start or _compiling)(form)
+        threading.Thread(target=self._load, args=(code, form), daemon=True).start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether models may run compiled now; they may, too, where there is no code for them."""
+        return self.told in (READY, NONE)
+
+    def change_over(self, change: Callable[[], None], logger: Any) -> None:
+        """Let a follower ``change``, once, as soon as the code is ready; tell the logger of it."""
+        if self.told != PREPARING or not self._made.is_set():
+            return
+        self.told = READY
+        try:
+            change()
+        except InputError as problem:
+            self.told = FAILED
+            logger.warning(f"{problem}; forecasts go on by NumPy")
+        else:
+            logger.info("compiled code is ready: forecasts are made by it from now on")
+
+    def close(self) -> None:
+        """End what is under way."""
+        process, self._process = self._process, None
+        self.told = NONE
+        if process is not None:
+            with suppress(OSError):
+                process.terminate()
+
+    def _load(self, code: ModuleType, form: str) -> None:
+        process = self._process
+        if process is not None:
+            process.wait()
+        if self.told == PREPARING:
+            # What nobody could keep is compiled here once more.
+            code.make(form)
+            self._made.set()
+
+
+def _code() -> ModuleType | None:
+    """Return what makes code; None where numba is not installed."""
+    try:
+        from rffpsr_ros.psr.runtime import compiled_code
+    except ImportError:
+        return None
+    return compiled_code
+
+
+def _compiling(form: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", COMPILES, NICENESS, form]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
