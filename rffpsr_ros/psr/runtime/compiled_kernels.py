@@ -162,21 +162,41 @@ def evaluate_many(
 @part
 def read_off(packed: Array, base: int, row: Array, stop: int, belief: Array) -> Array:
     """Return u W (columns,), u = phi^a x q, for the action before ``stop`` in a row (T d,)."""
-    command = double(packed, base, COMMAND)[0]
-    commanded = single(packed, base, COMMANDED)
-    read: Array = single(packed, base, READ)[0]
-    changed = False
-    for i in range(len(command)):
-        given = row[stop - len(command) + i]
-        changed |= given != command[i]
-        command[i] = given
-    if changed:
-        action, weights = single(packed, base, ACTED), single(packed, base, READ_OFF)
-        evaluate(packed, base, ACTION, row, stop, action[0])
-        size, states = action.shape[1], len(commanded)
-        add_up(weights.reshape(size, states * len(read)), action[0], commanded.reshape(-1))
-    add_up(commanded, belief, read)
-    return read
+    states, read = len(belief), single(packed, base, READ)[0]
+    place = states * remembered(packed, base, row, stop)
+    add_up(single(packed, base, COMMANDED)[place : place + states], belief, read)
+    result: Array = read
+    return result
+
+
+@part
+def remembered(packed: Array, base: int, row: Array, stop: int) -> int:
+    """Return which of the two commands that are remembered stands before ``stop`` in a row.
+
+    One that does not takes the place of the one that was looked at longer ago.
+    """
+    commands = double(packed, base, COMMAND)
+    acted = commands.shape[1] - 1
+    given = row[stop - acted : stop]
+    newest = 0 if commands[0, acted] > 0 else 1
+    for place in (newest, 1 - newest):
+        same = True
+        for i in range(acted):
+            same &= given[i] == commands[place, i]
+        if same:
+            commands[place, acted], commands[1 - place, acted] = 1, 0
+            return place
+    place = 1 - newest
+    for i in range(acted):
+        commands[place, i] = given[i]
+    commands[place, acted], commands[newest, acted] = 1, 0
+    action, weights = single(packed, base, ACTED), single(packed, base, READ_OFF)
+    evaluate(packed, base, ACTION, row, stop, action[0])
+    size, together = action.shape[1], single(packed, base, COMMANDED)
+    states = len(together) // 2
+    own = together[place * states : (place + 1) * states].reshape(-1)
+    add_up(weights.reshape(size, len(own)), action[0], own)
+    return place
 
 
 @part
@@ -221,7 +241,7 @@ def fill_lane(
 
     The lane is of systems of ``size`` rows; what this one lacks is left as it is.
     """
-    own, states = len(features), single(packed, base, COMMANDED).shape[0]
+    own, states = len(features), single(packed, base, COMMANDED).shape[0] // 2
     width = room_of_lanes(size)[0]
     half, place = read[double(packed, base, ARX).shape[0] + states * own :], 0
     rows = given[lane:]

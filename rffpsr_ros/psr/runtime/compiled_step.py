@@ -35,11 +35,11 @@ class CompiledStep:
 
     Notes
     -----
-    The packed array holds the action looked at last, and what its features make of the state's
-    tensors (`COMMAND` and `COMMANDED` in `packed_parts`). Commands are often held, and this is most
-    of what a tick and a forecast compute. It is a function of the action alone and computed anew
-    for any other action, so it changes no result, whichever states are asked about in between; all
-    else stays as it was packed, but for rooms to work in.
+    The packed array holds the last two actions that were looked at, and what their features make
+    of the state's tensors (`COMMAND` and `COMMANDED` in `packed_parts`). Commands are often held,
+    and this is most of what a tick and a forecast compute. It is a function of the action alone and
+    computed anew for any other action, so it changes no result, whichever states are asked about in
+    between; all else stays as it was packed, but for rooms to work in.
     """
 
     def __init__(

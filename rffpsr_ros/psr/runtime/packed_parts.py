@@ -32,7 +32,7 @@ READ_OFF = PLACES[
     6
 ]  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
 # after them, where they replace missing observations, expected features (r_a p, r_o)
-COMMANDED = PLACES[7]  # (p, columns of `READ_OFF`): what the features of `COMMAND` make of it
+COMMANDED = PLACES[7]  # (2 p, columns of `READ_OFF`): what features of each `COMMAND` make of it
 # Room to work in, each of one row: a map's values, phases and waves, and what was computed.
 POINT, PHASES, WAVES, ACTED, READ, FEATURES, NARX_VALUES = PLACES[8:15]
 ARX = PLACES[15]  # (d_o, b), of the last b values of a row that ends with an action
@@ -43,7 +43,8 @@ OUTPUT_BOUNDS = PLACES[18]  # (2, d_o): expected observations are held between t
 CONSTANT = PLACES[19]  # (d_o,)
 INNOVATION_WEIGHTS = PLACES[20]  # (d_o,)
 BOUNDS = PLACES[21]  # lambda, the cap; what is usual: a belief's squared norms, mean innovations
-COMMAND = PLACES[22]  # (d_a,): the last action; commands are often held
+COMMAND = PLACES[22]  # (2, d_a + 1): the last two actions, and a one behind the later of them;
+# commands are often held, and forecasts in hindsight need the one before
 
 
 class ToBeCompiled(NamedTuple):
@@ -99,16 +100,24 @@ def packed(
     rooms = point, count, 2 * count, structure.action.size, width, structure.observation.size
     held = structure.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
     bounds = structure.conditioning.regularisation, structure.conditioning.cap, *usual
-    no_command = np.full(layout.acted, np.nan)
-    rows = constant, innovation_weights, np.array(bounds), no_command
+    no_command = np.full((2, layout.acted + 1), np.nan)
+    no_command[:, -1] = 1, 0
+    rows = constant, innovation_weights, np.array(bounds)
     return in_one_array(
         [
             *maps,
             by_action,
-            np.zeros((states, width)),
+            np.zeros((2 * states, width)),
             *(np.zeros((1, size)) for size in (*rooms, layout.observed)),
         ],
-        [arx.T, np.stack([mean, deviation]), limits, np.stack(held), *(row[None] for row in rows)],
+        [
+            arx.T,
+            np.stack([mean, deviation]),
+            limits,
+            np.stack(held),
+            *(row[None] for row in rows),
+            no_command,
+        ],
     )
 
 

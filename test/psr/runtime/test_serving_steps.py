@@ -242,3 +242,20 @@ def test_a_covariance_in_full_is_its_half() -> None:
     assert half.parameters.covariance.shape[1] < full.parameters.covariance.shape[1] == FEW**2
     one, other = (step_by_definition(given, *beliefs_and_pasts())[0] for given in (half, full))
     np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_commands_in_any_order_give_the_bits_of_each_alone() -> None:
+    """Two are remembered, of which the one used longer ago is forgotten for a third."""
+    pytest.importorskip("numba")
+    from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
+
+    given, (belief, past) = CASES["every term"], beliefs_and_pasts()
+    parameters, structure, expected = given
+    made = (parameters, structure, *SCALING, WEIGHTS, (0.0, np.inf), expected)
+    before = np.nan_to_num(past[0, -max(structure.past, 1) - 1 :])
+    commands = np.random.default_rng(3).normal(size=(4, ACTED))
+    alone = [CompiledStep(*made).roll_out(belief[0], before, command[None]) for command in commands]
+    together = CompiledStep(*made)
+    for number in np.random.default_rng(4).integers(4, size=60):
+        forecast = together.roll_out(belief[0], before, commands[[number]])
+        np.testing.assert_array_equal(forecast, alone[number])
