@@ -24,12 +24,14 @@ import numpy as np
 from benchmarks.six_joints import JOINTS, drive
 from rffpsr_ros.data.scaling import standardise
 from rffpsr_ros.models.baselines.mean import Mean
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_loss
 from rffpsr_ros.psr.refinement.segments import cut_segments, origins
 from rffpsr_ros.psr.refinement.window_loss import window_loss, window_targets
+from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
@@ -145,6 +147,34 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
     return costs
 
 
+def ensemble_costs(model: PredictiveModel[Any], run: Trajectory) -> dict[str, Cost]:
+    """Return the costs of what `RFFPSR` gives, all members compiled together and by numpy."""
+    nothing = Mean().fit([run])
+    empty, action, seen = nothing.initial_state(), run.actions[40], run.observations[40]
+    plan = run.actions[40 : 40 + HORIZON].copy()
+    plans = np.tile(plan, (PLANS, 1, 1))
+    call = "empty call"
+    floors = {
+        "update": least_time(lambda: nothing.update(empty, action, seen), 0.1),
+        "forecast": least_time(lambda: nothing.predict(empty, plan), 0.1),
+        "plans": least_time(lambda: nothing.predict(empty, plans), 0.1),
+    }
+    costs = {}
+    for name, compiled in (("numpy", False), ("compiled", True)):
+        served = model.inference_model(compiled)
+        state = served.initial_state()
+        for before in range(40):
+            state = served.update(state, run.actions[before], run.observations[before])
+        acts: dict[str, Callable[[], object]] = {
+            "update": lambda m=served, s=state: m.update(s, action, seen),  # type: ignore[misc]
+            "forecast": lambda m=served, s=state: m.predict(s, plan),  # type: ignore[misc]
+            "plans": lambda m=served, s=state: m.predict(s, plans),  # type: ignore[misc]
+        }
+        for what, act in acts.items():
+            costs[f"{what}, ensemble, {name}"] = Cost(least_time(act), floors[what], call)
+    return costs
+
+
 def epoch_costs(model: RFFPSRModel, runs: list[Trajectory]) -> dict[str, Cost]:
     """Return the costs of loss and gradient over ten recordings, in single precision."""
     parts = model.parts
@@ -198,7 +228,9 @@ def costs() -> dict[str, Cost]:
     ):
         # Timed, not judged: a few iterations give weights of the right sizes.
         model = _unwatched(SingleRFFPSR(iterations=3).fit(runs[:10], runs[10:]))
-        for name, cost in {**step_costs(model, runs[0]), **epoch_costs(model, runs)}.items():
+        together = RFFPSR(iterations=3).fit(runs[:10], runs[10:])
+        of_steps = {**step_costs(model, runs[0]), **ensemble_costs(together, runs[0])}
+        for name, cost in {**of_steps, **epoch_costs(model, runs)}.items():
             results[f"{name}, {size}"] = cost
     return results
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, shown
 
 COMPILES = "rffpsr_ros.psr.runtime.compiled_code"
 NICENESS = "5"
@@ -54,6 +54,7 @@ class CodePreparation:
     ) -> None:
         self.told = NONE
         self._made = threading.Event()
+        self._fault: Exception | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.form, self.wanted = form, wanted
         code = _code() if wanted and form is not None else None
@@ -75,8 +76,10 @@ class CodePreparation:
         """Let a follower ``change``, once, as soon as the code is ready; tell the logger of it."""
         if self.told != PREPARING or not self._made.is_set():
             return
-        self.told = READY
         try:
+            if self._fault is not None:
+                raise InputError(f"compiled code could not be made ({shown(self._fault)})")
+            self.told = READY
             change()
         except InputError as problem:
             self.told = FAILED
@@ -97,8 +100,10 @@ class CodePreparation:
         if process is not None:
             process.wait()
         if self.told == PREPARING:
-            # What nobody could keep is compiled here once more.
-            code.make(form)
+            try:
+                code.make(form)  # what nobody could keep is compiled here once more
+            except Exception as fault:  # of compilers and full disks: whatever they may cause
+                self._fault = fault
             self._made.set()
 
 
@@ -113,4 +118,5 @@ def _code() -> ModuleType | None:
 
 def _compiling(form: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", COMPILES, NICENESS, form]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL  # what fails there fails again where it is loaded, and is told then
+    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)

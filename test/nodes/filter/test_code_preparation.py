@@ -151,6 +151,26 @@ def test_a_model_that_does_not_run_compiled_stays_with_numpy(
     assert "not finite" in sentence
 
 
+def test_code_that_cannot_be_made_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, compiling: Compiling
+) -> None:
+    class Broken(Code):
+        def make(self, form: str) -> None:
+            raise OSError("No space left on device")
+
+    logger = Logger()
+    given(monkeypatch, Broken(kept=False))
+    preparation = CodePreparation("single", start=compiling)
+    compiling.end()
+    loaded()
+    for _ in range(2):
+        preparation.change_over(lambda: pytest.fail("there is nothing to change to"), logger)
+    assert preparation.told == FAILED
+    assert not preparation.ready
+    (sentence,) = logger.said
+    assert "No space left" in sentence
+
+
 def test_what_is_under_way_ends_with_the_filter(
     monkeypatch: pytest.MonkeyPatch, compiling: Compiling
 ) -> None:
