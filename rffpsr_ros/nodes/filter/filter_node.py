@@ -1,11 +1,9 @@
-"""The filter node: follows a robot with a learned model and publishes what it expects next.
-
-See docs/nodes.md for its topics, services and parameters.
-"""
+"""The filter node (docs/nodes.md): follows a robot with a learned model, publishes forecasts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -26,7 +24,7 @@ from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.interface import FILTER
-from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
+from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel, same_topics
 from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
@@ -147,13 +145,14 @@ class FilterNode(GuardedNode, LifecycleNode):
     def _serve(self, served: ServedModel) -> None:
         """Follow the topics of a model; on an error everything stays as it was."""
         configuration = channels_of(served.model)
-        inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
+        goes_on = same_topics(self._served, served)  # what arrives meanwhile waits
+        topics, stamps = configuration.topics, configuration.stamps
+        inputs = self._inputs if goes_on else make_inputs(self, topics, stamps, self._receive)
         decode = {topic: one.decode for topic, one in inputs.items()}
         code = CodePreparation(served.model.compiled_form, self._value("compiled"))
         follower = Follower(served.model, self._options(code), decode)
-        self._stop_serving()
-        self._code = code
-        self._served, self._follower, self._inputs = served, follower, inputs
+        self._stop_serving(goes_on)
+        self._code, self._served, self._follower, self._inputs = code, served, follower, inputs
         self._plans.follower = follower
         self._backlog.expect(configuration.period)
         self._outputs.promise(configuration.period, self._value)
@@ -167,10 +166,10 @@ class FilterNode(GuardedNode, LifecycleNode):
             f" {follower.options.future_actions}, by {code.told}"
         )
 
-    def _stop_serving(self) -> None:
+    def _stop_serving(self, goes_on: bool = False) -> None:
         self._log.close()
         self._code.close()
-        for one in self._inputs.values():
+        for one in () if goes_on else self._inputs.values():
             one.unsubscribe()
         self._inputs, self._follower, self._served = {}, None, None
         self._plans.follower = None
@@ -308,6 +307,9 @@ class FilterNode(GuardedNode, LifecycleNode):
         if self._follower is None:
             if self._value("autostart") and not self._told_to_wait and self._source.changed:
                 self._start()
+        elif self._source.changed and self._value("reload_when_newer"):
+            with suppress(InputError):  # it is logged, and the old model stays
+                self._on_reload()
         else:
             self._subscribe()
             self._code.change_over(partial(self._change, self._follower), self.get_logger())

@@ -127,6 +127,13 @@ _PARAMETERS = (
         fixed=False,
     ),
     MODEL_FOLDERS,
+    Parameter(
+        "reload_when_newer",
+        False,
+        "Serve a newer model file as soon as it is there, such as one that the learner wrote when"
+        " it trained by itself (`retrain_after`); else it is told of, and `~/reload` serves it.",
+        fixed=False,
+    ),
     Parameter("horizon", 10, "Ticks that forecasts look ahead.", 1, 10_000, fixed=False),
     Parameter(
         "lead",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load
 from rffpsr_ros.nodes.shared.default_places import ModelPlaces, served_model_path
@@ -20,6 +21,14 @@ class ServedModel(NamedTuple):
     model: PredictiveModel[Any]
     path: Path
     checksum: str
+
+
+def same_topics(one: ServedModel | None, other: ServedModel) -> bool:
+    """Return whether two models are fed by the same topics, read in the same way."""
+    if one is None:
+        return False
+    first, second = (channels_of(served.model) for served in (one, other))
+    return (first.topics, first.stamps) == (second.topics, second.stamps)
 
 
 class ModelSource:

@@ -36,6 +36,14 @@ episode ends, and is kept.
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
 is logged and stands in `~/status`. The model file appears complete or not at all. Bags of
 `ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`.
+
+**Learning goes on** from what lies beside the newest model (its name and `.kept`): only episodes
+that it does not know are learned from (docs/command_line.md), anew only if that cannot be. With
+`retrain_after` the learner trains by itself. One in four new episodes, the newest first, is then
+held out; the model that forecasts these better, the new one or the one before, stays, and
+`~/status` says which, with both errors. What was held out is learned from the next time. A filter
+with `reload_when_newer` serves the new model at once; where it has the same topics, no message is
+lost on the way, and the belief begins anew.
 """
 
 _PARAMETERS = (
@@ -108,6 +116,31 @@ _PARAMETERS = (
         MOST_PROCESSES,
         fixed=False,
     ),
+    Parameter(
+        "retrain_after",
+        0,
+        "After so many new episodes the learner trains by itself, at least 2; 0: only when asked."
+        " One in four of them is held out, and only a model that forecasts these better than the"
+        " one before takes its place.",
+        0,
+        10_000,
+        fixed=False,
+    ),
+    Parameter(
+        "train_anew",
+        False,
+        "Train on all kept episodes anew, instead of going on from the newest model with those that"
+        " it does not know.",
+        fixed=False,
+    ),
+    Parameter(
+        "training_forget",
+        0.0,
+        "The share that all that was learned before loses of what it counts when training goes on.",
+        0.0,
+        1.0,
+        fixed=False,
+    ),
     EXECUTOR,
 )
 
@@ -126,8 +159,9 @@ _TOPICS = (
         LATCHED,
         "What the learner is doing: stage and progress of a training and its error on held-out data"
         " by now (in standard deviations of the observations), then the model file, what it was"
-        " trained on and its error by horizon on held-out data; warnings of what the recordings"
-        " lack; or why something failed.",
+        " trained on, its error by horizon on held-out data, and what was decided and why (the"
+        " model stays where a new one is not better); warnings of what the recordings lack; or why"
+        " something failed.",
     ),
     Topic("~/recording", "published", "std_msgs/msg/Bool", LATCHED, "Whether an episode is on."),
 )
@@ -136,7 +170,12 @@ _SERVICES = (
     Service("~/start_episode", "Begin to record an episode."),
     Service("~/end_episode", "End the episode and keep it, as a bag in `dataset_directory`."),
     Service("~/discard_episode", "End the episode and delete it."),
-    Service("~/train", "Train on all kept episodes, in a process of its own; see `~/status`."),
+    Service(
+        "~/train",
+        "Train in a process of its own, see `~/status`: go on from the newest model with the"
+        " episodes that it does not know; on all kept episodes if that cannot be, or `train_anew`"
+        " is set.",
+    ),
     Service("~/cancel_training", "End the training; it leaves no process and no file."),
 )
 

@@ -6,7 +6,6 @@ See docs/nodes.md for its topics, services and parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from time import monotonic
 from typing import Any
 
@@ -15,15 +14,14 @@ from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.storage import refuse_to_replace_other_files
 from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
 from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.learner.recovery import Recovery
 from rffpsr_ros.nodes.learner.status_output import StatusOutput
-from rffpsr_ros.nodes.learner.training_run import TrainingRun, model_written
+from rffpsr_ros.nodes.learner.trainings import Trainings
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
-from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder, new_model_path
+from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, on_one_line
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
@@ -53,7 +51,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._keeper: EpisodeKeeper | None = None
         self._inputs: dict[str, TopicInput] = {}
         self._recovery: Recovery | None = None
-        self._training: TrainingRun | None = None
+        self._trainings = Trainings(self._value, self.get_logger())
         self._outcome = NodeFinding("learner", "ok", "not configured yet", {})
         self._active = False
         self._auto_start_after = 0.0
@@ -82,7 +80,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def close(self) -> None:
         """End the episode, which is kept, and the training, which leaves nothing."""
-        training, self._training = self._training, None
+        training, self._trainings.current = self._trainings.current, None
         try:
             if self._keeper is not None:
                 self._keeper.end()
@@ -144,6 +142,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._keeper = EpisodeKeeper(
             store, configuration, self.get_logger().info, self._value("reset_on_time_jump")
         )
+        self._trainings.count_from(self._keeper.kept)
         self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
         self._outcome = READY
         self.get_logger().info(
@@ -236,6 +235,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
         """Return why parameters cannot have these values; empty if they can."""
         if self._places is None:
             self._places = ModelPlaces(values["model_path"], values["model_folders"])
+        if values["retrain_after"] == 1:
+            return "retrain_after is 1; it must be 0 or at least 2: one episode is held out"
         return self._places.refusal(values["model_path"])
 
     def _fail(self, sentence: str) -> None:
@@ -267,7 +268,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
     def _train(self) -> str:
         keeper = self._ready()
         assert self._configuration is not None
-        if self._training is not None:
+        if self._trainings.current is not None:
             raise InputError("a training is under way; cancel it first")
         if self._recovery is not None:
             raise InputError("an episode that a kill cut short is being recovered; ask again")
@@ -275,39 +276,21 @@ class LearnerNode(GuardedNode, LifecycleNode):
         keeper.kept = len(bags)
         if not bags:
             raise InputError(f"there is no episode in {keeper.store.folder} to train on")
-        target = new_model_path(self._value("model_path"), datetime.now())
-        refuse_to_replace_other_files(target)
-        share = self._value("training_niceness"), self._value("training_processes")
-        self._training = TrainingRun(self._configuration.to_mapping(), bags, target, *share)
-        self._outcome = NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
-        self.get_logger().info(f"training on {len(bags)} episodes")
+        self._outcome = self._trainings.begin(self._configuration, bags, automatic=False)
         self._tell()
         return f"training on {len(bags)} episodes; see ~/status"
 
     def _cancel_training(self) -> str:
-        if self._training is None:
-            raise InputError("no training is under way")
-        self._training.cancel()
-        self._training = None
-        self._outcome = NodeFinding("learner", "ok", "training was cancelled", {})
-        self.get_logger().info("training was cancelled")
+        self._outcome = self._trainings.cancel()
         self._tell()
         return "cancelled"
 
-    def _watch_training(self, training: TrainingRun) -> None:
-        known = len(training.warnings)
-        result = training.poll()
-        for sentence in training.warnings[known:]:
-            self.get_logger().warning(on_one_line(f"{sentence}; see docs/exploration.md"))
-        if result is None:
-            return
-        self._training = None
-        if "error" in result:
-            self._fail(f"training failed: {result['error']}")
-            return
-        self._outcome = model_written(result, training.warnings)
-        written = f"model written: {result['model']} ({result['trained_on']})"
-        self.get_logger().info(on_one_line(written))
+    def _watch_count(self, keeper: EpisodeKeeper) -> None:
+        """Train by oneself once there are enough new episodes."""
+        if self._recovery is None and self._trainings.due(keeper.kept):
+            assert self._configuration is not None
+            bags = keeper.store.kept()
+            self._outcome = self._trainings.begin(self._configuration, bags, automatic=True)
 
     def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:
         result = recovery.result()
@@ -333,14 +316,17 @@ class LearnerNode(GuardedNode, LifecycleNode):
         if self._active:
             try:
                 self._watch_episode(self._keeper)
+                self._watch_count(self._keeper)
             except InputError as problem:
                 self._fail(str(problem))
-        if self._training is not None:
-            self._watch_training(self._training)
+        try:
+            self._outcome = self._trainings.watch() or self._outcome
+        except InputError as problem:
+            self._fail(str(problem))
         self._tell()
 
     def _tell(self) -> None:
-        self._output.tell(self._outcome, self._keeper, self._training)
+        self._output.tell(self._outcome, self._keeper, self._trainings.current)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

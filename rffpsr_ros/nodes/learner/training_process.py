@@ -3,7 +3,9 @@
 The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`` (the model file),
 ``staging``, a folder beside it that this process makes, writes the model in, and removes,
 ``niceness``, by how much it stands back behind other processes, and ``processes``, how many learn
-side by side if the configuration does not say. What the recordings lack is told as warnings.
+side by side if the configuration does not say, ``start``, the model to go on from if that can be,
+``automatic``, whether the new model must be better than that, and ``forget``, how much less what
+was learned before counts. What the recordings lack is told as warnings.
 Standard input stays open as long as the parent lives and wants the model; when it closes, or on
 SIGTERM, this process ends and leaves no file behind. It imports no ROS.
 """
@@ -17,7 +19,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -26,11 +28,10 @@ from typing import Any
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.live_error import training_error
 from rffpsr_ros.models.storage import refuse_to_replace_other_files
-from rffpsr_ros.parallel.processes import PROCESSES
-from rffpsr_ros.training.train import TrainingPlan, train
-
-ALL = (1, 0, 0)
-"""Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
+from rffpsr_ros.nodes.learner.retraining import retrain
+from rffpsr_ros.recipe.kept import Learned
+from rffpsr_ros.recipe.kept_file import kept_path, write_kept
+from rffpsr_ros.training.train import TrainingPlan
 
 
 def main() -> int:
@@ -50,35 +51,47 @@ def main() -> int:
 
 
 def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Train as requested and write the model; return where it is and how good.
+    """Train as requested and write the model, if it is wanted; return where it is and how good.
 
     Raises
     ------
     InputError
         If the bags do not give a model.
     """
-    learning = {PROCESSES: request["processes"], **request["channels"].get("learning", {})}
-    trained = train(
-        request["bags"],
-        {**request["channels"], "learning": learning},
-        split=ALL,
-        progress=_progress,
-        before_learning=_warn,
-    )
+    made = retrain(request, _progress, _warn)
+    for sentence in made.warnings:
+        _tell({"warning": sentence})
     target, staging = Path(request["out"]), Path(request["staging"])
-    _write(trained.model, target, staging)
+    if made.trained is None:
+        return {"stays": request["start"], "decision": made.decision}
+    trained = made.trained
+    if trained.kept is None:
+        _write(trained.model, target, staging)
+    else:
+        learned = Learned(trained.model, trained.kept)
+        _write(trained.model, target, staging, lambda path: write_kept(path, learned, made.bags))
     error = training_error(trained.model)
     mean_squares = [] if error is None else error.mean(axis=1).tolist()
     described = trained.recordings.describe()
-    return {"model": str(target), "trained_on": described, "mse": mean_squares}
+    return {
+        "model": str(target),
+        "trained_on": described,
+        "mse": mean_squares,
+        "decision": made.decision,
+    }
 
 
-def _write(model: Any, target: Path, staging: Path) -> None:
-    """Let the model appear at its place, complete or not at all."""
+def _write(
+    model: Any, target: Path, staging: Path, keep: Callable[[Path], None] | None = None
+) -> None:
+    """Let the model appear at its place, complete or not at all; first what is kept beside it."""
     refuse_to_replace_other_files(target)
     try:
         staging.mkdir(parents=True)
         model.save(staging / "model")
+        if keep is not None:
+            keep(staging / "kept")
+            (staging / "kept").replace(kept_path(target))
         (staging / "model").replace(target)
     except OSError as problem:
         raise InputError(f"cannot write {shown(target, 200)}: {problem.strerror}") from None

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding
 from rffpsr_ros.parallel.helper import child_environment
@@ -26,6 +26,30 @@ PATIENCE = 1.0
 """Seconds that a cancelled training has to end by itself."""
 NICENESS = 10
 """By how much training stands back behind what the robot needs."""
+
+
+class Manner(NamedTuple):
+    """How training goes about it.
+
+    Attributes
+    ----------
+    niceness
+        By how much it stands back behind other processes, 0 to 19.
+    processes
+        How many learn side by side, if the configuration does not say.
+    start
+        The model file to go on from, where that can be; empty: begin anew.
+    automatic
+        Whether the new model must be better than that.
+    forget
+        The share that what was learned before loses of what it counts.
+    """
+
+    niceness: int = NICENESS
+    processes: int = 1
+    start: str = ""
+    automatic: bool = False
+    forget: float = 0.0
 
 
 class TrainingRun:
@@ -39,10 +63,8 @@ class TrainingRun:
         What to train on.
     target
         The model file to write; its folder is made if need be.
-    niceness
-        By how much training stands back behind other processes, 0 to 19.
-    processes
-        How many learn side by side, if the configuration does not say.
+    manner
+        How.
 
     Attributes
     ----------
@@ -59,8 +81,7 @@ class TrainingRun:
         channels: Mapping[str, Any],
         bags: Sequence[Path],
         target: Path,
-        niceness: int = NICENESS,
-        processes: int = 1,
+        manner: Manner | None = None,
     ) -> None:
         self._staging = target.parent / f".training_{secrets.token_hex(8)}"
         self.stage = "starting"
@@ -85,8 +106,7 @@ class TrainingRun:
             "bags": [str(b) for b in bags],
             "out": str(target),
             "staging": str(self._staging),
-            "niceness": niceness,
-            "processes": processes,
+            **(manner or Manner())._asdict(),
         }
         # A pipe takes 64 kB, and the rest only once the process reads, which it may never do.
         ask = threading.Thread(target=self._ask, args=(json.dumps(request) + "\n",), daemon=True)
@@ -159,9 +179,19 @@ class TrainingRun:
         return f"training {how}" + (f": {lines[-1]}" if lines else "")
 
 
+_TOLD = {"model": "model", "trained on": "trained_on", "decision": "decision"}
+"""What a status tells of a training, by its names in the result."""
+
+
+def model_stays(result: Mapping[str, Any], warnings: Sequence[str]) -> NodeFinding:
+    """Return what is to be said of a training whose model was not better."""
+    values = {"model": result["stays"], "decision": result["decision"], **_numbered(warnings)}
+    return NodeFinding("learner", "ok", f"the model stays: {result['stays']}", values)
+
+
 def model_written(result: Mapping[str, Any], warnings: Sequence[str]) -> NodeFinding:
     """Return what is to be said of a training that gave a model."""
-    values = {"model": result["model"], "trained on": result["trained_on"]}
+    values = {name: result[key] for name, key in _TOLD.items() if key in result}
     values |= {f"error at horizon {h}": v**0.5 for h, v in enumerate(result["mse"], 1)}
     values |= _numbered(warnings)
     level: Level = "warn" if warnings else "ok"

@@ -52,6 +52,13 @@ def served_model_path(given: str) -> Path:
     return max(sorted(written), key=written.__getitem__)
 
 
+def newest_model(given: str) -> str:
+    """Return the model file that is served, if there is one, else nothing."""
+    with suppress(InputError):
+        return str(served_model_path(given))
+    return ""
+
+
 class ModelPlaces:
     """Where the parameter ``model_path`` may lead while a node runs.
 

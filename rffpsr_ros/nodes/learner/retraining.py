@@ -1,0 +1,187 @@
+"""What a training of the learner does: it goes on from the newest model or begins anew.
+
+One that the learner began by itself holds some new episodes out, and only a model that forecasts
+them better than the one before takes its place. This is without ROS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.forecasts import errors_by_origin
+from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.parallel.processes import PROCESSES
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.recipe.kept_file import kept_path, read_kept
+from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.training.recordings import store_recordings
+from rffpsr_ros.training.train import Trained, TrainingPlan, train
+from rffpsr_ros.training.train_more import all_bags, train_more
+
+ALL = (1, 0, 0)
+"""Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
+
+JUDGING = 4
+"""Of so many new episodes one is held out to judge by, the newest first."""
+
+HORIZON = 10
+"""Ticks ahead for which models are judged, if no other number was learned for."""
+
+
+class Retrained(NamedTuple):
+    """What came of a training."""
+
+    trained: Trained | None
+    """None: the model that there is stays."""
+    bags: Sequence[str]
+    """All that the model has learned from."""
+    decision: str
+    """What was decided, and why."""
+    warnings: Sequence[str] = ()
+    """What was not told before learning."""
+
+
+class Base(NamedTuple):
+    """A model that learning can go on from, and the episodes that it does not know."""
+
+    path: Path
+    model: PredictiveModel[Any]
+    new: Sequence[Path]
+
+
+def retrain(
+    request: Mapping[str, Any],
+    progress: Progress,
+    before_learning: Callable[[TrainingPlan], None],
+) -> Retrained:
+    """Train as a request says, see `training_process`.
+
+    Raises
+    ------
+    InputError
+        If the bags do not give a model.
+    """
+    bags = all_bags(request["bags"])
+    base = _base(request["start"], request["channels"], bags)
+    if isinstance(base, str):
+        trained = train(
+            bags,
+            _with_processes(request),
+            split=ALL,
+            keep=_can_go_on(request["channels"]),
+            progress=progress,
+            before_learning=before_learning,
+        )
+        return Retrained(trained, [*map(str, bags)], f"trained on all {len(bags)} episodes{base}")
+    judged = base.new[::-JUDGING] if request["automatic"] and len(base.new) > 1 else []
+    more = train_more(
+        base.path,
+        [bag for bag in base.new if bag not in judged],
+        forget=request["forget"],
+        processes=request["channels"].get("learning", {}).get(PROCESSES, request["processes"]),
+        progress=progress,
+    )
+    damage = more.trained.warnings
+    learned = f"went on from {base.path.name} with {len(base.new) - len(judged)} new episodes"
+    if not judged:
+        return Retrained(more.trained, more.bags, learned, damage)
+    progress("judging", 0.0)
+    old, new = _errors((base.model, more.trained.model), judged)
+    told = f"error {new:.3g} against {old:.3g} standard deviations on {len(judged)} held out"
+    if new < old:
+        decision = f"{learned}; the new model is better: {told}"
+        return Retrained(more.trained, more.bags, decision, damage)
+    return Retrained(None, (), f"{learned}; the new model is not better: {told}", damage)
+
+
+def _with_processes(request: Mapping[str, Any]) -> dict[str, Any]:
+    channels = request["channels"]
+    learning = {PROCESSES: request["processes"], **channels.get("learning", {})}
+    return {**channels, "learning": learning}
+
+
+def _can_go_on(channels: Mapping[str, Any]) -> bool:
+    """Return whether learning can go on later from what such a configuration gives."""
+    learning = channels.get("learning", {})
+    plain = learning.get("observation_components") is None
+    policy = channels.get("dataset", {}).get("policy") is not None
+    return plain and not policy and learning.get("refinement") != "window"
+
+
+def _base(start: str, channels: Mapping[str, Any], bags: Sequence[Path]) -> Base | str:
+    """Return what learning can go on from; else, in words that end a sentence, why not."""
+    path = Path(start)
+    if not start or not path.exists():
+        return ""
+    try:
+        model = load_model(path)
+        known = read_kept(kept_path(path), model).bags
+        if not _same_columns(model, channels):
+            return f": the channels are others than those of {path.name}"
+    except InputError as problem:
+        return f": learning could not go on ({problem})"
+    new = [bag for bag in bags if str(bag) not in known]
+    return Base(path, model, new) if new else f": {path.name} knows every episode"
+
+
+def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> bool:
+    """Return whether a model has learned from such channels, whatever the options."""
+    if model.signature.channels is None:
+        return False
+    before, now = map(ChannelConfiguration.from_mapping, (model.signature.channels, channels))
+    if (before.rate, before.stamps, before.max_gap) != (now.rate, now.stamps, now.max_gap):
+        return False
+    # Types and units are the bags': a configuration need not name them.
+    one, other = (
+        [replace(channel, type="", units=()) for channel in each.channels] for each in (before, now)
+    )
+    return one == other and len(before.actions) == len(now.actions)
+
+
+def _errors(models: Sequence[PredictiveModel[Any]], bags: Sequence[Path]) -> list[float]:
+    """Return the models' errors on held-out episodes, in standard deviations.
+
+    Raises
+    ------
+    InputError
+        If no episode is long enough to be forecast.
+    """
+    signature = models[0].signature
+    assert signature.channels is not None
+    channels = ChannelConfiguration.from_mapping(signature.channels)
+    runs = [run.loaded() for run in store_recordings(bags, channels).trajectories]
+    return held_out_errors(models, runs)
+
+
+def held_out_errors(
+    models: Sequence[PredictiveModel[Any]], runs: Sequence[Trajectory]
+) -> list[float]:
+    """Return the models' errors up to the horizon they were learned for, in standard deviations.
+
+    Raises
+    ------
+    InputError
+        If no recording is long enough.
+    """
+    deviation = np.nanstd(np.concatenate([run.observations for run in runs]), axis=0)
+    scale = np.where(deviation > 0, deviation, 1.0)
+    found = []
+    for model in models:
+        rows = [
+            errors_by_origin(model, run, HORIZON, min(model.history_length, len(run) // 4))
+            for run in runs
+            if len(run) > HORIZON
+        ]
+        squares = [np.nanmean((row / scale) ** 2) for row in rows if len(row)]
+        if not squares:
+            raise InputError(f"no held-out episode is longer than {HORIZON} ticks")
+        found.append(float(np.sqrt(np.mean(squares))))
+    return found

@@ -1,0 +1,113 @@
+"""The learner's trainings: begun when asked or after enough episodes, and watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.storage import refuse_to_replace_other_files
+from rffpsr_ros.nodes.learner.training_run import (
+    Manner,
+    TrainingRun,
+    model_stays,
+    model_written,
+)
+from rffpsr_ros.nodes.shared.default_places import new_model_path, newest_model
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, on_one_line
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+
+class Trainings:
+    """Begins trainings in processes of their own.
+
+    Parameters
+    ----------
+    value
+        Gives a parameter's value.
+    logger
+        Of the node.
+    """
+
+    def __init__(self, value: Callable[[str], Any], logger: Any) -> None:
+        self.current: TrainingRun | None = None
+        self._value, self._logger = value, logger
+        self._known = 0
+        """Episodes that there were when the last training began, or the node started."""
+
+    def count_from(self, episodes: int) -> None:
+        """Count new episodes from so many on."""
+        self._known = episodes
+
+    def due(self, episodes: int) -> bool:
+        """Return whether there are so many new episodes that it is time to train."""
+        wanted = self._value("retrain_after")
+        return bool(wanted) and self.current is None and episodes - self._known >= wanted
+
+    def begin(
+        self, configuration: ChannelConfiguration, bags: Sequence[Path], automatic: bool
+    ) -> NodeFinding:
+        """Begin to train, and return what is to be told of it.
+
+        Raises
+        ------
+        InputError
+            If the model cannot be written where it shall be.
+        """
+        self._known = len(bags)
+        path = self._value("model_path")
+        target = new_model_path(path, datetime.now())
+        refuse_to_replace_other_files(target)
+        manner = Manner(
+            self._value("training_niceness"),
+            self._value("training_processes"),
+            "" if self._value("train_anew") else newest_model(path),
+            automatic,
+            self._value("training_forget"),
+        )
+        self.current = TrainingRun(configuration.to_mapping(), bags, target, manner)
+        self._logger.info(f"training on {len(bags)} episodes")
+        return NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
+
+    def cancel(self) -> NodeFinding:
+        """End the training.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        if self.current is None:
+            raise InputError("no training is under way")
+        self.current.cancel()
+        self.current = None
+        self._logger.info("training was cancelled")
+        return NodeFinding("learner", "ok", "training was cancelled", {})
+
+    def watch(self) -> NodeFinding | None:
+        """Return what came of the training once it is over.
+
+        Raises
+        ------
+        InputError
+            If it failed.
+        """
+        training = self.current
+        if training is None:
+            return None
+        known = len(training.warnings)
+        result = training.poll()
+        for sentence in training.warnings[known:]:
+            self._logger.warning(on_one_line(f"{sentence}; see docs/exploration.md"))
+        if result is None:
+            return None
+        self.current = None
+        if "error" in result:
+            raise InputError(f"training failed: {result['error']}")
+        told = model_stays if "stays" in result else model_written
+        outcome = told(result, training.warnings)
+        said = f"{outcome.message} ({result.get('decision', '')})"
+        self._logger.info(on_one_line(said))
+        return outcome

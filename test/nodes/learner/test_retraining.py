@@ -1,0 +1,108 @@
+"""What a training of the learner does: goes on, begins anew, and which model stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.nodes.learner import retraining
+from rffpsr_ros.nodes.learner.training_process import carry_out
+from rffpsr_ros.recipe.kept_file import kept_path, read_kept
+
+LEARNING = {"iterations": 5, "features": 20, "folds": 1, "narx_features": 10}
+
+
+@pytest.fixture
+def ask(workshop: Any, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Return a function that trains on some of the robot's bags."""
+    channels = {**yaml.safe_load(workshop.configuration), "learning": LEARNING}
+
+    def train(seeds: range, **changes: Any) -> dict[str, Any]:
+        bags = []
+        for seed in seeds:
+            bags.append(str(tmp_path / f"bag{seed}"))
+            if not Path(bags[-1]).exists():
+                workshop.write_robot(Path(bags[-1]), 150, seed)
+        model = tmp_path / "arm.psr"
+        request = {
+            "channels": channels,
+            "bags": bags,
+            "out": str(model),
+            "staging": str(tmp_path / ".staging"),
+            "processes": 1,
+            "start": str(model) if model.exists() else "",
+            "automatic": False,
+            "forget": 0.0,
+        }
+        return carry_out(request | changes)
+
+    return train
+
+
+def known(folder: Path) -> list[str]:
+    path = folder / "arm.psr"
+    return [Path(bag).name for bag in read_kept(kept_path(path), load_model(path)).bags]
+
+
+def test_it_goes_on_with_the_episodes_that_the_model_does_not_know(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    assert ask(range(2))["decision"] == "trained on all 2 episodes"
+    assert known(tmp_path) == ["bag0", "bag1"]
+    assert ask(range(3))["decision"] == "went on from arm.psr with 1 new episodes"
+    assert known(tmp_path) == ["bag0", "bag1", "bag2"]
+    assert ask(range(3))["decision"] == "trained on all 3 episodes: arm.psr knows every episode"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_it_begins_anew_where_it_cannot_go_on(
+    ask: Callable[..., dict[str, Any]], workshop: Any, tmp_path: Path
+) -> None:
+    ask(range(2))
+    other = yaml.safe_load(workshop.configuration)
+    other["observation"]["arm"]["fields"] = ["position.elbow", "position.wrist + position.elbow"]
+    other["observation"]["arm"]["fields"] = ["sin(position.elbow)"]
+    told = ask(range(3), channels={**other, "learning": LEARNING})
+    assert told["decision"].endswith(": the channels are others than those of arm.psr")
+    kept_path(tmp_path / "arm.psr").unlink()
+    assert "learning could not go on (there is no" in ask(range(4))["decision"]
+
+
+@pytest.mark.parametrize(("errors", "better"), [([0.2, 0.1], True), ([0.1, 0.1], False)])
+def test_only_a_better_model_takes_the_place_of_the_one_before(
+    ask: Callable[..., dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    errors: list[float],
+    better: bool,
+) -> None:
+    ask(range(2))
+    before = (tmp_path / "arm.psr").read_bytes()
+    judged: list[Path] = []
+
+    def judge(models: Any, bags: Any) -> list[float]:
+        judged.extend(bags)
+        return errors
+
+    monkeypatch.setattr(retraining, "_errors", judge)
+    told = ask(range(5), automatic=True)
+    assert [bag.name for bag in judged] == ["bag4"]
+    assert f"error {errors[1]:.3g} against {errors[0]:.3g}" in told["decision"]
+    assert ((tmp_path / "arm.psr").read_bytes() == before) != better
+    assert ("model" in told) == better
+    assert ("stays" in told) != better
+    assert known(tmp_path) == ["bag0", "bag1", *(["bag2", "bag3"] if better else [])]
+
+
+def test_models_are_judged_by_their_forecasts_of_held_out_episodes(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    ask(range(2))
+    told = ask(range(6), automatic=True)["decision"]
+    assert "on 1 held out" in told
+    assert ("the new model is better" in told) != ("the new model is not better" in told)
