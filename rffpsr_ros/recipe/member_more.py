@@ -101,6 +101,7 @@ class LearnMore:
             TwoStageResult(stages.features, system, {}),
             generator,
             tuple(self.model.record.notes),
+            holds_out=True,
         )
         starts = self._starts(fit, options, generator)
         steps = self.settings.refinement.iterations
