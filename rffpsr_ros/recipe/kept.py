@@ -117,7 +117,10 @@ def keep(
     stages = tuple(map(_stages, fitted, folds, options))
     alone = len(folds) == 1
     pieces = [(run, place) for place, fold in enumerate(folds) for run in fold.held_out]
-    pieces += [(run, EVERYONE) for run in folds[0].train] if alone else []
+    if alone:  # of recordings too short to hold anything out, the same are learned from
+        held = folds[0].held_out
+        rest = [run for run in folds[0].train if not any(run is one for one in held)]
+        pieces += [(run, EVERYONE) for run in rest]
     every = [run for run, _ in pieces]
     arx = next((one for one in members if isinstance(one, LinearARXModel)), None)
     ticks = sum(map(len, every))
