@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.preparation import Prepared, PreparedRecordings
+from rffpsr_ros.data.preparation import Prepared
 from rffpsr_ros.data.saturation import learned_bounds
-from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.rff_psr.finalise import finalise
-from rffpsr_ros.models.rff_psr.learned_start import learned_starts
+from rffpsr_ros.models.rff_psr.fit_segments import judged_segments, training_segments
+from rffpsr_ros.models.rff_psr.learned_start import with_learned_features
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
@@ -36,7 +36,6 @@ from rffpsr_ros.psr.refinement.rollout_refinement import (
     refine_rollout,
     validation_score,
 )
-from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 from rffpsr_ros.psr.system_map import contract
 
 STATE_BLOW_UP = 1e3
@@ -77,7 +76,7 @@ def start_score(
 ) -> float:
     """Return the score of a predictor on what was held out."""
     structure = predictor.structure.astype(np.float32)
-    judged = _judged_segments(prepared.validation, structure, options, settings)
+    judged = judged_segments(prepared.validation, structure, options, settings)
     single = predictor.parameters.astype(np.float32)
     return validation_score(single, structure, judged, options.rollout_horizon)
 
@@ -114,7 +113,7 @@ def initialise(
         options.narx_learning == "auto" and two_stage_fit.holds_out
     )
     if wanted and options.refinement == "rollout":
-        starts = _with_learned_features(prepared, starts, options, settings, generator, progress)
+        starts = with_learned_features(prepared, starts, options, settings, generator, progress)
     return Initialisation(starts, generator, notes | starts.notes)
 
 
@@ -183,8 +182,8 @@ def _refine_in_stages(
     reference = starts.reference or first[0]
     structure = reference.structure.astype(np.float32)
     horizon = options.rollout_horizon
-    train = _segments(prepared.train, structure, options, settings)
-    validation = _judged_segments(prepared.validation, structure, options, settings)
+    train = training_segments(prepared.train, structure, options, settings)
+    validation = judged_segments(prepared.validation, structure, options, settings)
     stage = _first_stage(options, settings, train.target.shape[2])
     refined = refine_rollout(
         first, train, validation, stage, generator, progress, starts.reference, workers
@@ -242,85 +241,13 @@ def _starts(
     )
     # Scores need no double precision, and its cosines cost ten times as much.
     structure = regression.structure.astype(np.float32)
-    judged = _judged_segments(prepared.validation, structure, options, settings)
+    judged = judged_segments(prepared.validation, structure, options, settings)
     horizon = options.rollout_horizon
 
     def score(predictor: InitialPredictor) -> float:
         return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)
 
     return choose_ridges(regression, settings.ridges, score)
-
-
-def _with_learned_features(
-    prepared: Prepared,
-    starts: Starts,
-    options: RFFPSROptions,
-    settings: FitSettings,
-    generator: np.random.Generator,
-    progress: Progress,
-) -> Starts:
-    """Return starts with learned features, or those given where learning them does not pay."""
-    structure = starts.best.structure.astype(np.float32)
-    learning = settings.features.within(options.iterations)
-    if not (structure.arx_past and structure.narx_past and learning.steps):
-        return starts
-    train = _segments(prepared.train, structure, options, settings)
-    validation = _judged_segments(prepared.validation, structure, options, settings)
-    learned = learned_starts(
-        prepared, starts, train, validation, options, learning, generator, progress
-    )
-    if learned is None:
-        return starts
-    if options.narx_learning == "on" or _pays(learned, starts, validation, options, settings):
-        return learned
-    return starts
-
-
-def _pays(
-    learned: Starts, drawn: Starts, judged: Segments, options: RFFPSROptions, settings: FitSettings
-) -> bool:
-    """Tell whether learned features are clearly better, and no worse far beyond the horizon.
-
-    There, nothing but a model itself keeps forecasts that are fed back from running away.
-    """
-    if not learned.score < settings.clearly * drawn.score:
-        return False
-    horizon = options.rollout_horizon
-    far = min(settings.far * horizon, judged.target.shape[1] // 2)
-
-    def score(start: InitialPredictor) -> float:
-        structure = start.structure.astype(np.float32)
-        return validation_score(start.parameters.astype(np.float32), structure, judged, far)
-
-    return far <= horizon or score(learned.best) <= score(drawn.best)
-
-
-def _segments(
-    part: PreparedRecordings,
-    structure: FixedStructure,
-    options: RFFPSROptions,
-    settings: FitSettings,
-) -> Segments:
-    """Return recordings as segments for rolling out; the structure is in single precision."""
-    horizon = options.rollout_horizon
-    length = options.past + max(settings.segment, 2 * horizon)
-    return cut_segments(
-        part.filled, part.seen, structure, length, options.past, horizon, np.float32
-    )
-
-
-def _judged_segments(
-    part: PreparedRecordings,
-    structure: FixedStructure,
-    options: RFFPSROptions,
-    settings: FitSettings,
-) -> Segments:
-    """Return a limited number of segments, evenly spread, to judge parameters by."""
-    segments = _segments(part, structure, options, settings)
-    count = len(segments.observations)
-    if count <= settings.judged_segments:
-        return segments
-    return segments.pick(np.array(evenly_spread(range(count), settings.judged_segments)))
 
 
 def _metrics(
@@ -332,7 +259,7 @@ def _metrics(
     structure = refined.structure.astype(np.float32)
     parameters = refined.parameters.astype(np.float32)
     for name, part in (("training", prepared.train), ("validation", prepared.validation)):
-        segments = _judged_segments(part, structure, options, settings)
+        segments = judged_segments(part, structure, options, settings)
         starts = judged_origins(segments, horizon, structure.past)
         with np.errstate(over="ignore", invalid="ignore"):
             squared = rollout_errors(parameters, structure, segments, starts, horizon)

@@ -9,17 +9,64 @@ import numpy as np
 from rffpsr_ros.data.change_coordinates import usual_changes
 from rffpsr_ros.data.preparation import Prepared
 from rffpsr_ros.models.rff_psr.finalise import standard_limits
+from rffpsr_ros.models.rff_psr.fit_segments import judged_segments, training_segments
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.initialisation import InitialPredictor, Starts
 from rffpsr_ros.psr.narx_term import NarxTerm, narx_whitening
 from rffpsr_ros.psr.refinement.feature_learning import learn_features
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
+from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments
 
 
-def learned_starts(
+def with_learned_features(
+    prepared: Prepared,
+    starts: Starts,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> Starts:
+    """Return starts with learned features, or those given where learning them does not pay."""
+    structure = starts.best.structure.astype(np.float32)
+    learning = settings.features.within(options.iterations)
+    if not (structure.arx_past and structure.narx_past and learning.steps):
+        return starts
+    train = training_segments(prepared.train, structure, options, settings)
+    validation = judged_segments(prepared.validation, structure, options, settings)
+    learned = _learned_starts(
+        prepared, starts, train, validation, options, learning, generator, progress
+    )
+    if learned is None:
+        return starts
+    if options.narx_learning == "on" or _pays(learned, starts, validation, options, settings):
+        return learned
+    return starts
+
+
+def _pays(
+    learned: Starts, drawn: Starts, judged: Segments, options: RFFPSROptions, settings: FitSettings
+) -> bool:
+    """Tell whether learned features are clearly better, and no worse far beyond the horizon.
+
+    There, nothing but a model itself keeps forecasts that are fed back from running away.
+    """
+    if not learned.score < settings.clearly * drawn.score:
+        return False
+    horizon = options.rollout_horizon
+    far = min(settings.far * horizon, judged.target.shape[1] // 2)
+
+    def score(start: InitialPredictor) -> float:
+        structure = start.structure.astype(np.float32)
+        return validation_score(start.parameters.astype(np.float32), structure, judged, far)
+
+    return far <= horizon or score(learned.best) <= score(drawn.best)
+
+
+def _learned_starts(
     prepared: Prepared,
     starts: Starts,
     train: Segments,

@@ -1,0 +1,40 @@
+"""Recordings as segments that predictors are rolled out on: to learn from, and to judge by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rffpsr_ros.data.preparation import PreparedRecordings
+from rffpsr_ros.data.subsample import evenly_spread
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.psr.predictor import FixedStructure
+from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
+
+
+def training_segments(
+    part: PreparedRecordings,
+    structure: FixedStructure,
+    options: RFFPSROptions,
+    settings: FitSettings,
+) -> Segments:
+    """Return recordings as segments for rolling out; the structure is in single precision."""
+    horizon = options.rollout_horizon
+    length = options.past + max(settings.segment, 2 * horizon)
+    return cut_segments(
+        part.filled, part.seen, structure, length, options.past, horizon, np.float32
+    )
+
+
+def judged_segments(
+    part: PreparedRecordings,
+    structure: FixedStructure,
+    options: RFFPSROptions,
+    settings: FitSettings,
+) -> Segments:
+    """Return a limited number of segments, evenly spread, to judge parameters by."""
+    segments = training_segments(part, structure, options, settings)
+    count = len(segments.observations)
+    if count <= settings.judged_segments:
+        return segments
+    return segments.pick(np.array(evenly_spread(range(count), settings.judged_segments)))
