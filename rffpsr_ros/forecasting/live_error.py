@@ -89,9 +89,10 @@ class LiveError:
             self._observations.append(observation)
             if len(self._actions) < self.horizon:
                 return
-            forecast = self._model.predict(self._origin, np.stack(self._actions))
+            actions = np.stack(self._actions)
+            forecast = self._model.predict(self._origin, actions)
             if usable(forecast):
-                self._score(np.stack([self._first, *self._observations]), forecast)
+                self._score(np.stack([self._first, *self._observations]), forecast, actions)
         self._origin, self._first, self._began = state, observation, self._ticks
         self._actions, self._observations = [], []
 
@@ -104,7 +105,7 @@ class LiveError:
         self._origin = None
         self._ticks = 0
 
-    def _score(self, observations: Array, forecast: Array) -> None:
+    def _score(self, observations: Array, forecast: Array, actions: Array) -> None:
         """Score a forecast of all observations but the first, that of its origin."""
         errors = observations[1:] - forecast
         if self._bands is not None:
@@ -113,7 +114,7 @@ class LiveError:
             with np.errstate(over="ignore"):
                 self._scored.append(errors**2)
                 self.drift.take(errors, observations)
-            self.novelty.take(errors[0], observations, np.stack(self._actions))
+            self.novelty.take(errors[0], observations, actions)
 
 
 def training_error(model: PredictiveModel[Any]) -> Array | None:
