@@ -22,6 +22,8 @@ from benchmarks.audit.runner import Group
 from rffpsr_ros.errors import InputError
 
 TICKS = 10
+LEARNS = 50
+"""Ticks more, of which an adaptation learns."""
 PERIOD_NS = 100_000_000
 COMPILED = ("rff_psr", "rff_psr without terms", "compressed", "ensemble", "ensemble with limits")
 """Samples of which something is compiled."""
@@ -93,24 +95,26 @@ def _serve(file: bytes, compiled: bool, number: int) -> int:
         try:
             if number % 8 == 0:
                 _describe(path)
-            return _follow(path, compiled)
+            return _follow(path, compiled, adapts=number // 7 % 3 == 2)
         except InputError as refusal:
             _look_for_bounds(refusal)
             raise InputError(str(refusal).replace(folder, "")) from refusal
 
 
-def _follow(path: Path, compiled: bool) -> int:
+def _follow(path: Path, compiled: bool, adapts: bool) -> int:
+    from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
     from rffpsr_ros.forecasting.follow_options import FollowOptions
     from rffpsr_ros.forecasting.follower import Follower
     from rffpsr_ros.models.loading import load
 
     model = load(path).model
-    follower = Follower(model, FollowOptions(horizon=4, compiled=compiled))
+    adapt = adapts and not cannot_adapt(model)
+    follower = Follower(model, FollowOptions(horizon=4, compiled=compiled, adapt=adapt))
     rng = np.random.default_rng(0)
     told = 0
     now = 10**12
     with np.errstate(all="ignore"):
-        for tick in range(TICKS + min(model.history_length, 20)):
+        for tick in range(TICKS + min(model.history_length, 20) + LEARNS * adapt):
             x, y, u = np.round(rng.normal(size=3), 3).tolist()
             if tick % 4 == 2:
                 x = float("nan")

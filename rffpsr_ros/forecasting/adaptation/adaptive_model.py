@@ -127,7 +127,8 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
         assert actions is not None
         self._regressors = CorrectionRegressors(observations, actions, horizon)
         usual = _usual_error(model, horizon, UNKNOWN_ERROR * self._regressors.half_width)
-        self._learner = CorrectionLearner(self._regressors, observations, usual)
+        period = model.signature.period
+        self._learner = CorrectionLearner(self._regressors, observations, usual, period)
         self._gates = [
             ColumnGate(known, np.full(len(known.low), MARGIN)) for known in (observations, actions)
         ]

@@ -17,11 +17,12 @@ from rffpsr_ros.forecasting.adaptation.regressors import CorrectionRegressors
 from rffpsr_ros.models.input_gate import InputRange
 from rffpsr_ros.numerics.arrays import Array
 
-FORECASTS_PER_HORIZON = 5
-"""How many forecasts a horizon's ticks are learned from: errors of neighbouring ticks are alike."""
+PER_HORIZON, APART = 5, 0.1
+"""Forecasts are learned from so many times in a horizon, and so many seconds apart at least: errors
+of neighbouring ticks are alike, and so is what a robot does in less."""
 
 FORGETTING = 0.98
-"""What is left of a forecast's weight after the next: a memory of 50 forecasts, 10 horizons."""
+"""What is left of a forecast's weight after the next: a memory of 50 forecasts."""
 
 RIDGE = 0.1
 """Of the regression, beside sums of squares of regressors of size 1."""
@@ -31,6 +32,9 @@ LEAST_INFORMATION = 0.3
 
 OUTLYING = 3.0
 """Times the usual error from which on an error counts as a fault; the usual one grows meanwhile."""
+
+PATIENCE = 20
+"""Outlying errors, one after the other, that are no burst of faults any more: they become usual."""
 
 USUAL, SCALE_STEP = 0.7, 0.1
 """The share of errors that are below their usual size, and how fast its logarithm follows."""
@@ -83,6 +87,8 @@ class Correction:
     squares: Array
     """(2, 3): squared errors as corrected, as they were, and usually; lately, and very lately."""
     counts: Counts
+    outlying: int = 0
+    """Errors in a row, the newest ones, that stood out."""
 
     @property
     def used(self) -> bool:
@@ -107,11 +113,22 @@ class CorrectionLearner:
         The range of observations trained on, which corrections lead nowhere beyond.
     usual
         The model's usual errors (K, d_o) in training, in the observations' units.
+    period
+        Seconds per tick.
+
+    Attributes
+    ----------
+    horizon
+        K.
+    stride
+        Ticks between forecasts that are learned from.
     """
 
-    def __init__(self, regressors: CorrectionRegressors, known: InputRange, usual: Array) -> None:
+    def __init__(
+        self, regressors: CorrectionRegressors, known: InputRange, usual: Array, period: float
+    ) -> None:
         self.horizon, self._columns = usual.shape
-        self.stride = -(-self.horizon // FORECASTS_PER_HORIZON)
+        self.stride = max(-(-self.horizon // PER_HORIZON), round(APART / period))
         self._regressors, self._known = regressors, known
         self._log_usual = np.log(np.maximum(usual / regressors.half_width, 1e-9))
         # Errors of forecasts that overlap are alike, so there are fewer than it seems.
@@ -207,8 +224,11 @@ class CorrectionLearner:
         outlying = _median(np.abs(left[seen]) / usual[1][seen]) > OUTLYING
         tells = self._tells(now, regressors)
         if tells or outlying:
-            followed = self._followed(now.log_usual, np.stack([error, left]), seen)
-            now = replace(now, log_usual=followed)
+            errors, row = np.abs([error, left]), (now.outlying + 1) * outlying
+            followed = self._followed(now.log_usual, errors, seen)
+            if row == PATIENCE:
+                row, followed = 0, np.fmax(followed, np.log(np.fmax(errors, usual)))
+            now = replace(now, log_usual=followed, outlying=row)
         if outlying:
             return self.rejected(now)
         error = used + np.clip(left, -OUTLYING * usual[1], OUTLYING * usual[1])
@@ -253,7 +273,7 @@ class CorrectionLearner:
 
     def _followed(self, log_usual: Array, errors: Array, seen: Array) -> Array:
         """Return logarithms of usual errors after some more, not far below those of training."""
-        missed = np.abs(errors) > np.exp(log_usual)
+        missed = errors > np.exp(log_usual)
         step = np.where(seen, SCALE_STEP * (missed - (1 - USUAL)), 0.0)
         followed: Array = np.maximum(log_usual + step, self._log_usual - np.log(2))
         return followed

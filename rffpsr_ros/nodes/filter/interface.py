@@ -61,12 +61,12 @@ leash. A correction is used only as far as corrections that were made before an 
 would have made it smaller, beyond chance; it is at most three usual errors of the model and leads
 nowhere beyond the range trained on; errors that stand out, inputs far outside the trained range and
 moments that tell nothing new, such as a robot at rest, teach nothing; and what makes errors larger
-is thrown away. It remembers some ten horizons (of at most 50 ticks each; a longer forecast's rest
-is corrected as its 50th tick is). A silence does not end it; `~/reset`, `~/reload` and time going
-back do. The model file stays as it is: to keep what changed, record and train again. The bands and
-the live error are those of the corrected forecasts; the diagnostics tell how large errors are
-beside those without correction. Five times in a horizon it makes one forecast more and learns from
-it, which takes some tenths of a millisecond; `python -m benchmarks.adaptation` measures what it
+is thrown away. It learns from a forecast five times in a horizon, at most ten times a second, and
+remembers some 50 of them; beyond 50 ticks the correction of the 50th holds. A silence does not end
+it; `~/reset`, `~/reload` and time going back do. The model file stays as it is: to keep what
+changed, record and train again. The bands and the live error are those of the corrected forecasts;
+the diagnostics tell how large errors are beside those without correction. Learning takes one
+forecast more and some tenths of a millisecond; `python -m benchmarks.adaptation` measures what it
 gains and costs. `rffpsr predict --adapt` and `evaluate --adapt` do the same along recordings; with
 recorded future actions each uninterrupted run by itself, as nobody knows what happened between
 them.

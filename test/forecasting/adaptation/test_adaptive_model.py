@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,15 @@ def test_a_burst_of_faults_does_not_move_it(
         assert size(after, 0) < 0.5 * size(errors(model, faulty)[later], 0)
 
 
+def test_a_change_is_learned_however_small_errors_were_in_training(model: LinearARXModel) -> None:
+    """In a simulation without noise they are a ten-thousandth of those after a change."""
+    assert model.bands is not None
+    exact = model.replaced(bands=model.bands._replace(widths=1e-4 * model.bands.widths))
+    (run,) = runs(Mass(3.0), 1, 260, 9)
+    plain, corrected = errors(model, run), errors(AdaptiveModel(exact, HORIZON), run)
+    assert size(corrected, 150) < 0.7 * size(plain, 150)
+
+
 def test_what_did_harm_is_undone(model: LinearARXModel, heavy: Trajectory) -> None:
     """The payload is put down again: nothing that was learned of it may stay."""
     adaptive = AdaptiveModel(model, HORIZON)
@@ -302,6 +312,16 @@ def test_any_horizon_can_be_corrected(
     assert correction.counts.learned > 20
     assert len(correction.gain) == min(horizon, LONGEST)
     assert np.isfinite(errors(adaptive, heavy, horizon)).all()
+
+
+def test_at_a_high_rate_it_is_learned_from_ten_forecasts_a_second(
+    model: LinearARXModel, heavy: Trajectory
+) -> None:
+    """What a robot does in less is all the same, and would be forgotten at once."""
+    signature = replace(model.signature, period=0.001)
+    fast = AdaptiveModel(model.replaced(signature=signature), HORIZON)
+    counts = last_state(fast, heavy).memory.correction.counts
+    assert sum(counts) == TICKS // 100
 
 
 def test_many_observations_are_corrected_each_by_itself(heavy: Trajectory) -> None:
