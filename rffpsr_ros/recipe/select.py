@@ -53,6 +53,7 @@ def select(
     if len(hopeful) > 1:
         for family in hopeful:
             learners[1].expect(family.configurations[family.safe])
+        learners[0].begin([one for family in hopeful for one in family.configurations.values()])
     return [_best_of(family, learners, settings) for family in hopeful]
 
 

@@ -62,7 +62,7 @@ class FoldLearner:
         self._progress = progress
         self._workers = workers
         self._leading: RFFPSROptions | None = None
-        self._beginnings: list[Pending[_Begun]] = []
+        self._beginnings: dict[RFFPSROptions, Pending[_Begun]] = {}
         self._begun = _Begun(None, {})
         self._expected: dict[RFFPSROptions, Pending[_Tried]] = {}
         self._trials: dict[RFFPSROptions, Trial] = {}
@@ -87,11 +87,10 @@ class FoldLearner:
         starts = dict.fromkeys(map(_start, wanted))
         if len(starts) > 1 and self._begun.fitted is None:
             self._begun = self._workers.submit(self._task([]), self._progress).result()
-        tasks = [self._task([start]) for start in starts]
         urgency = 0 if len(starts) > 1 else 1
-        self._beginnings += [
-            self._workers.submit(task, self._progress, urgency) for task in tasks if task.missing
-        ]
+        for start in starts:
+            if start not in self._beginnings and (task := self._task([start])).missing:
+                self._beginnings[start] = self._workers.submit(task, self._progress, urgency)
 
     def expect(self, options: RFFPSROptions) -> None:
         """Have a trial computed beforehand."""
@@ -143,7 +142,7 @@ class FoldLearner:
 
     def _initialised(self, options: RFFPSROptions) -> Initialisation:
         """Return where refinement starts, computed once."""
-        self._take_beginnings()
+        self._take_beginning(options)
         if _start(options) not in self._begun.initialisations:
             pending = self._workers.submit(self._task([options]), self._progress)
             self._begun = self._begun.together_with(pending.result())
@@ -164,13 +163,17 @@ class FoldLearner:
             self._settings.fit,
         )
 
-    def _take_beginnings(self) -> None:
-        while self._beginnings:
-            self._begun = self._begun.together_with(self._beginnings.pop(0).result())
+    def _take_beginning(self, options: RFFPSROptions) -> None:
+        """Take what was computed beforehand for options, or at least what all share."""
+        wanted = self._beginnings.pop(_start(options), None)
+        if wanted is None and self._begun.fitted is None and self._beginnings:
+            wanted = self._beginnings.pop(next(iter(self._beginnings)))
+        if wanted is not None:
+            self._begun = self._begun.together_with(wanted.result())
 
     def _tried(self, options: RFFPSROptions) -> Pending[_Tried]:
         """Have a trial computed, by one of the workers or with their help."""
-        self._take_beginnings()
+        self._take_beginning(options)
         usual = self._settings.fit
         refinement = replace(
             usual.refinement, tries=self._settings.tries, rival=self._rival(options)
