@@ -48,10 +48,15 @@ def compiled(function: FunctionT) -> FunctionT:
     return cast("FunctionT", kept)
 
 
-def part(function: FunctionT) -> FunctionT:
+def part(function: FunctionT, inline: str = "never") -> FunctionT:
     """Return a function that compiled ones call, and nobody else can: it is a part of each."""
     alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast("FunctionT", _njit(fastmath=LOOSE, **alone)(function))
+    return cast("FunctionT", _njit(fastmath=LOOSE, inline=inline, **alone)(function))
+
+
+def in_place(function: FunctionT) -> FunctionT:
+    """Return a part of a single function, written into it, which then is compiled but once."""
+    return part(function, "always")
 
 
 def _stamp(kept: Any) -> None:

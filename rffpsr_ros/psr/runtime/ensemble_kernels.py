@@ -19,7 +19,7 @@ from rffpsr_ros.psr.runtime.compiled_kernels import (
     read_off,
     single,
 )
-from rffpsr_ros.psr.runtime.compiling import compiled, part
+from rffpsr_ros.psr.runtime.compiling import compiled, in_place, part
 from rffpsr_ros.psr.runtime.lanes import LANES, room_of_lanes, solve_side_by_side
 from rffpsr_ros.psr.runtime.linear_kernels import (
     forecast_linear,
@@ -111,7 +111,7 @@ def update_all(packed: Array, before: Array, newest: Array, after: Array) -> int
     return left | update_predictors(packed, head, before, newest, after)
 
 
-@part
+@in_place
 def update_predictors(
     packed: Array, head: Array, before: Array, newest: Array, after: Array
 ) -> int:
@@ -137,7 +137,7 @@ def update_predictors(
     return left
 
 
-@part
+@in_place
 def begin_member(packed: Array, own: Array, before: Array, newest: Array, after: Array) -> bool:
     """Take a tick as far as before the conditioning; tell whether that could be done."""
     start, size = own[STATE], own[SIZE]
@@ -170,7 +170,7 @@ def fill(packed: Array, base: int, lane: int, given: Array, ridge: Array, size: 
     ridge[lane] = double(packed, base, BOUNDS)[0, 0]
 
 
-@part
+@in_place
 def believe_lane(
     packed: Array, base: int, lane: int, work: Array, size: int, belief: Array
 ) -> None:
@@ -182,7 +182,7 @@ def believe_lane(
     believe(packed, base, read, solution, belief)
 
 
-@part
+@in_place
 def end_member(
     packed: Array, own: Array, lane: int, work: Array, size: int, before: Array, after: Array
 ) -> bool:
@@ -192,7 +192,7 @@ def end_member(
     return usual_belief(packed, own[BASE], belief)
 
 
-@part
+@in_place
 def forecast_linear_ones(
     packed: Array, head: Array, state: Array, plans: Array, chosen: Array, each: Array
 ) -> None:
@@ -205,7 +205,7 @@ def forecast_linear_ones(
             forecast_linear(packed, own[BASE], numbers[:held], plans, each[c])
 
 
-@part
+@in_place
 def roll_out_predictors(
     packed: Array, head: Array, state: Array, plan: Array, chosen: Array, each: Array
 ) -> None:
@@ -234,7 +234,7 @@ def roll_out_predictors(
             write_forecast(packed, own[BASE], rows[c], before, each[c, 0])
 
 
-@part
+@in_place
 def tick_ahead(
     packed: Array,
     head: Array,
@@ -274,7 +274,7 @@ def tick_ahead(
             used = FIRST
 
 
-@part
+@in_place
 def blend(packed: Array, weights: Array, each: Array, fallback: int, blended: Array) -> None:
     """Write the weighted sum (N, H, d_o) of forecasts (C, N, H, d_o), weights (C, H, d_o).
 

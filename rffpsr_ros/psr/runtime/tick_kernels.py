@@ -17,7 +17,7 @@ from rffpsr_ros.psr.runtime.compiled_kernels import (
     read_off_many,
     single,
 )
-from rffpsr_ros.psr.runtime.compiling import compiled, part
+from rffpsr_ros.psr.runtime.compiling import compiled, in_place, part
 from rffpsr_ros.psr.runtime.lanes import LANES, room_of_lanes, solve_side_by_side
 from rffpsr_ros.psr.runtime.packed_parts import (
     ARX,
@@ -38,7 +38,7 @@ TOGETHER = 16
 """Plans rolled out side by side: matrices are read once for all, what they need stays in cache."""
 
 
-@part
+@in_place
 def shift(packed: Array, base: int, past: Array, ticks: Array) -> int:
     """Write the past (P d,) but for its oldest tick, then the newest one, standardised.
 
@@ -63,7 +63,7 @@ def shift(packed: Array, base: int, past: Array, ticks: Array) -> int:
     return unusual
 
 
-@part
+@in_place
 def begin_tick(packed: Array, base: int, belief: Array, ticks: Array) -> float:
     """Fill what is missing in the newest tick; return the mean squared innovation.
 
@@ -96,7 +96,7 @@ def begin_tick(packed: Array, base: int, belief: Array, ticks: Array) -> float:
     return innovation * observed / seen if seen else np.nan
 
 
-@part
+@in_place
 def usual_belief(packed: Array, base: int, belief: Array) -> bool:
     """Tell whether a belief's size is one of training."""
     square, bounds = 0.0, double(packed, base, BOUNDS)
@@ -203,7 +203,7 @@ def roll_out_many(
         )
 
 
-@part
+@in_place
 def roll_out_group(
     packed: Array,
     base: int,
@@ -239,7 +239,7 @@ def roll_out_group(
         write_forecast(packed, base, rows[n], before, forecasts[n])
 
 
-@part
+@in_place
 def condition_many(
     packed: Array,
     base: int,
