@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rffpsr_ros.export.c_language.operations import alias, loop, statements
+from rffpsr_ros.export.c_language.operations import alias, loop, room, statements
 from rffpsr_ros.export.c_language.regions import Region, branches, regions
 from rffpsr_ros.export.graph import Node, ordered
 from rffpsr_ros.numerics.arrays import Array
@@ -108,7 +108,7 @@ class Body:
         if node.operation == "pick" and node.shape:
             (line,) = statements(node, target, taken, self._tables)
             return [f"const real *{line}"]
-        declared = f"real {target};" if node.shape == () else f"real {target}[{max(node.size, 1)}];"
+        declared = f"real {target};" if node.shape == () else f"real {target}[{room(node.size)}];"
         if branches(node):
             return [declared, *self._branched(node, target)]
         return [declared, *statements(node, target, taken, self._tables)]

@@ -21,6 +21,9 @@ class Tables(Protocol):
 
 Lines = list[str]
 
+VECTOR = 8
+"""Numbers that a processor takes at a time; tables of products are padded to whole vectors."""
+
 
 def loop(count: int, body: str, index: str = "i") -> str:
     """Return a loop of one statement."""
@@ -63,9 +66,20 @@ def _elementwise(node: Node, target: str, taken: Sequence[str]) -> str:
 
 
 def _product(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Lines:
-    rows, columns = node.fixed["matrix"].shape
     # Column after column: sums of independent rows can be taken side by side.
-    return [f"combine({keep(node.fixed['matrix'].T)}, {taken[0]}, {columns}, {rows}, {target});"]
+    table = _padded(node.fixed["matrix"].T)
+    count, width = table.shape
+    return [f"combine({keep(table)}, {taken[0]}, {count}, {width}, {target});"]
+
+
+def _padded(table: Array) -> Array:
+    """Return a table (n, m) with columns of zeros, as many as `room` has."""
+    return np.pad(table, ((0, 0), (0, room(table.shape[1]) - table.shape[1])))
+
+
+def room(size: int) -> int:
+    """Return for how many numbers there is to be room, so that vectors are whole."""
+    return -(-max(size, 1) // VECTOR) * VECTOR
 
 
 def _bilinear(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Lines:
@@ -95,13 +109,7 @@ def _matmul(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Line
     (rows, inner), (_, columns) = (one.shape for one in node.inputs)
     left, right = taken
     if columns == 1:
-        return [
-            f"for (int i = 0; i < {rows}; ++i) {{",
-            "    real sum = ZERO;",
-            f"    {loop(inner, f'sum += {left}[i * {inner} + j] * {right}[j];', 'j')}",
-            f"    {target}[i] = sum;",
-            "}",
-        ]
+        return [f"multiply({left}, {right}, {rows}, {inner}, {target});"]
     call = f"combine({right}, {left} + i * {inner}, {inner}, {columns}, {target} + i * {columns});"
     return [loop(rows, call)]
 
@@ -119,13 +127,14 @@ def _waves(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Lines
 def _wave_slopes(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Lines:
     frequencies, projection = node.fixed["frequencies"], node.fixed["projection"]
     (count, columns), rows = frequencies.shape, len(projection)
-    table, weights, turned = keep(frequencies), keep(projection.T), f"{target}_turned"
+    table, turned, width = keep(frequencies), f"{target}_turned", room(rows)
+    weights = keep(_padded(projection.T))
     return [
         f"real {turned}[{count}];",
         f"for (int i = 0; i < {rows}; ++i) {{",
         f"    for (int k = 0; k < {count}; ++k) {{",
-        f"        {turned}[k] = {weights}[({count} + k) * {rows} + i] * {taken[0]}[k]",
-        f"            - {weights}[k * {rows} + i] * {taken[0]}[{count} + k];",
+        f"        {turned}[k] = {weights}[({count} + k) * {width} + i] * {taken[0]}[k]",
+        f"            - {weights}[k * {width} + i] * {taken[0]}[{count} + k];",
         "    }",
         f"    combine({table}, {turned}, {count}, {columns}, {target} + i * {columns});",
         "}",

@@ -15,6 +15,7 @@ from rffpsr_ros.models.contract import Signature
 
 HELPERS = {
     "combine(": templates.COMBINING,
+    "multiply(": templates.MULTIPLYING,
     "waves_of(": templates.WAVES,
     "eliminate(": templates.SOLVING,
 }
@@ -87,6 +88,7 @@ def _source(program: Program) -> str:
         *_update(program, tables),
         *_begin(program, tables),
         *_step(program, tables),
+        *_last(program, tables),
         templates.PREDICT,
     ]
     if program.by_carry is not None:
@@ -141,6 +143,21 @@ def _step(program: Program, tables: ConstantTables) -> list[str]:
         *body.lines(),
         *_unused(body, given),
         _copied(body, program.step.carry, "next[i]"),
+        _copied(body, program.step.observation, "forecast[i]"),
+        "}",
+    ]
+
+
+def _last(program: Program, tables: ConstantTables) -> list[str]:
+    """Return the function of a forecast's last tick, after which nothing is carried on."""
+    given = {"carry": "carry", "action": "action"}
+    body = Body({"": [program.step.observation]}, {}, given, tables)
+    return [
+        "",
+        "static void last(const real *carry, const real *action, real *forecast)",
+        "{",
+        *body.lines(),
+        *_unused(body, given),
         _copied(body, program.step.observation, "forecast[i]"),
         "}",
     ]

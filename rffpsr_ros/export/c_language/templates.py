@@ -71,6 +71,7 @@ SOURCE_HEAD = """\
 /* Written by rffpsr_ros VERSION; see NAME.h. */
 #include "NAME.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,18 +119,49 @@ static void combine(const real *restrict rows, const real *restrict weights, int
 }
 """
 
+MULTIPLYING = """
+/* A matrix (rows, columns) times a vector: each sum as eight side by side. */
+static void multiply(const real *restrict matrix, const real *restrict vector, int rows,
+                     int columns, real *restrict product)
+{
+    for (int i = 0; i < rows; ++i) {
+        real sums[8] = {0};
+        int j = 0;
+        for (; j + 8 <= columns; j += 8) {
+            for (int k = 0; k < 8; ++k) sums[k] += matrix[j + k] * vector[j + k];
+        }
+        for (; j < columns; ++j) sums[0] += matrix[j] * vector[j];
+        product[i] = ((sums[0] + sums[1]) + (sums[2] + sums[3]))
+            + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+        matrix += columns;
+    }
+}
+"""
+
 WAVES = """
-/* Cosines, then sines, of phases: Taylor series within an eighth of a turn, in loops that compilers
- * turn into vector instructions. */
-static void waves_of(const real *phases, int count, real *waves)
+/* What rounds a number to a whole one, where it is added and taken away again. */
+#if FLT_EVAL_METHOD == 2
+#define WHOLE ((real)13835058055282163712.0)
+#elif defined(NAME_FLOAT) && FLT_EVAL_METHOD == 0
+#define WHOLE ((real)12582912.0)
+#else
+#define WHOLE ((real)6755399441055744.0)
+#endif
+
+/* Cosines, then sines, of phases: Taylor series within an eighth of a turn, and by which quarter of
+ * a turn (-2 to 2) that is which of them, without a branch: compilers make vector instructions of
+ * it. */
+static void waves_of(const real *restrict phases, int count, real *restrict waves)
 {
     const real quarter = (real)1.57079632679489661923, per_turn = (real)0.63661977236758134308;
-    const real most = (real)1e6;
     for (int i = 0; i < count; ++i) {
-        const real given = phases[i] * per_turn;
-        const real held = given > -most ? (given < most ? given : most) : -most;
-        const int turns = (int)(held + (held < ZERO ? -HALF : HALF));
-        const real x = (held - (real)turns) * quarter, z = x * x;
+        const real turns = phases[i] * per_turn;
+        const real whole = (turns + WHOLE) - WHOLE;
+        const real fours = (whole * (real)0.25 + WHOLE) - WHOLE;
+        const real at = whole - (real)4 * fours, square = at * at;
+        const real odd = square * ((real)4 - square) / (real)3;
+        const real even = (ONE - odd) * (ONE - HALF * square);
+        const real x = (turns - whole) * quarter, z = x * x;
         const real s = x * (ONE + z * ((real)-1.66666666666666666667e-1
             + z * ((real)8.33333333333333333333e-3 + z * ((real)-1.98412698412698412698e-4
             + z * ((real)2.75573192239858906526e-6 + z * ((real)-2.50521083854417187751e-8
@@ -140,9 +172,8 @@ static void waves_of(const real *phases, int count, real *waves)
             + z * ((real)-2.75573192239858906526e-7 + z * ((real)2.08767569878680989792e-9
             + z * ((real)-1.14707455977297247139e-11 + z * ((real)4.77947733238738529744e-14
             - z * (real)1.56192069685862264622e-16))))))));
-        const real first = (turns & 1) ? s : c, second = (turns & 1) ? c : s;
-        waves[i] = ((turns + 1) & 2) ? -first : first;
-        waves[count + i] = (turns & 2) ? -second : second;
+        waves[i] = even * c - odd * at * s;
+        waves[count + i] = even * s + odd * at * c;
     }
 }
 """
@@ -186,11 +217,13 @@ void NAME_predict(const NAME_state *state, int horizon, const NAME_real *actions
                   NAME_real *forecast)
 {
     real carry[NAME_CARRY_SIZE], next[NAME_CARRY_SIZE];
+    int h = 0;
     begin(state->values, carry);
-    for (int h = 0; h < horizon; ++h) {
+    for (; h < horizon - 1; ++h) {
         step(carry, actions + h * NAME_ACTIONS, next, forecast + h * NAME_OBSERVATIONS);
         memcpy(carry, next, sizeof carry);
     }
+    if (h < horizon) last(carry, actions + h * NAME_ACTIONS, forecast + h * NAME_OBSERVATIONS);
 }
 """
 

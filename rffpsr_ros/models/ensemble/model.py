@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -137,7 +138,7 @@ class EnsembleModel(PredictiveModel[State]):
         """
         total, states = np.zeros(()), state.members
         for place, share, forecast in self._shares(state, actions):
-            own = self.parts.members[place].jacobian_along(states[place], actions, forecast)
+            own = self._differentiated[place].jacobian_along(states[place], actions, forecast)
             part = share[..., None, None]
             total = total + np.where(part > 0, part * own, 0.0)
         return total
@@ -154,12 +155,24 @@ class EnsembleModel(PredictiveModel[State]):
             total = total + member.predict_with_gradient(of_member, actions, weights * share)[1]
         return self.predict(state, actions), total
 
+    @cached_property
+    def _differentiated(self) -> tuple[PredictiveModel[Any], ...]:
+        """Return the members one by one: compiled, where one compiled call serves them all.
+
+        Made when derivatives are first asked for.
+        """
+        members = self.parts.members
+        if self._compiled is None:
+            return members
+        return tuple(member.inference_model() for member in members)
+
     def _shares(self, state: State, actions: Array) -> list[tuple[int, Array, Array]]:
         """Return the places of members, their parts (..., H, d_o) in the forecast, and forecasts.
 
         Members without any part in the forecast, as it is, are left out.
         """
-        (members, _, limits, bounds), states = self.parts, state.members
+        (_, _, limits, bounds), states = self.parts, state.members
+        members = self._differentiated
         places, weights = self._weights.of(actions.shape[-2])
         forecasts = np.array([members[place].predict(states[place], actions) for place in places])
         own = forecasts
