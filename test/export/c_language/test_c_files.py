@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.datasets import jackal
 from rffpsr_ros.export.files import exported, written
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.learner import RFFPSR
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
@@ -90,6 +92,28 @@ def test_it_follows_and_forecasts_as_the_model_does(
     expected = case.model.jacobian(state, plan)
     scale = np.abs(expected).max()
     np.testing.assert_allclose(jacobian, expected, 5 * worst, 5 * worst * scale)
+
+
+def test_a_recorded_robot_is_followed_too(shared: Path, tmp_path: Path) -> None:
+    """The Jackal's own topics, with gaps made as a network makes them."""
+    runs = jackal()
+    recorded = next(run for run in runs.test if len(run) > 200)
+    small: dict[str, Any] = {"past": 5, "future": 4, "features": 30, "rank": 8, "iterations": 5}
+    model = RFFPSR(**small, folds=2).fit(runs.train, runs.validation)
+    library = Library(built(model, tmp_path), "double")
+    generator = np.random.default_rng(4)
+    state = model.initial_state()
+    for tick in range(min(len(recorded) - 10, 1000)):
+        seen, acted = recorded.observations[tick].copy(), recorded.actions[tick]
+        if tick % 97 < 6 or generator.random() < 0.05:
+            seen[:] = np.nan
+        state = model.update(state, acted, seen)
+        library.update(acted, seen)
+        if tick % 11 == 0:
+            plan = recorded.actions[tick + 1 : tick + 9]
+            expected = model.predict(state, plan)
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(library.predict(plan), expected, 1e-10, 1e-10 * scale)
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="there is no clang")
