@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rffpsr_ros import __version__
-from rffpsr_ros.export.c_language import templates
+from rffpsr_ros.export.c_language import companions, templates
 from rffpsr_ros.export.c_language.functions import Body, ConstantTables
 from rffpsr_ros.export.c_language.operations import loop
 from rffpsr_ros.export.graph import Node
@@ -45,8 +45,8 @@ def c_files(
     return {
         f"{name}.h": made(templates.HEADER, templates.JACOBIAN_HEADER),
         f"{name}.c": _filled(_source(program), name, {}),
-        f"{name}.hpp": made(templates.WRAPPER, templates.JACOBIAN_WRAPPER),
-        "example.c": made(templates.EXAMPLE),
+        f"{name}.hpp": made(companions.WRAPPER, companions.JACOBIAN_WRAPPER),
+        "example.c": made(companions.EXAMPLE),
     }
 
 
