@@ -36,7 +36,7 @@ COVERAGE = 0.9
 ENOUGH = 30
 """Forecasts of the longest window."""
 
-WINDOWS = (Window(ENOUGH, 1.0, 0.15), Window(10, 4.0, 0.7))
+WINDOWS = (Window(ENOUGH, 1.0, 0.25), Window(10, 4.0, 0.7))
 """A change for the worse is seen in the first; a large one sooner, in the second. A forecast like
 those of training misses a tenth of the band; the median of forecasts, if the robot is the same,
 hardly any."""

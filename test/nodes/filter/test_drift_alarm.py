@@ -24,7 +24,8 @@ class Follows:
     def __init__(self, watched: Watched, gain: float) -> None:
         self.watched, self.gain = watched, gain
         robot = watched.robot
-        robot.between = lambda: robot.peer.wait(0.002)
+        # A command taken after what it led to would make the robot another one.
+        robot.between = lambda: robot.peer.taken_by("/rffpsr_filter")
         robot.draw = np.random.default_rng(7)
 
     def run(self, ticks: int) -> None:
