@@ -57,7 +57,8 @@ def assert_same(found: SystemMap, expected: SystemMap, tolerance: float = 1e-9) 
 def test_what_is_kept_gives_the_system_map_of_two_stage_regression(method: Any, count: int) -> None:
     chosen = options(stage_one=method)
     system, kept = learned(runs(count, 60), chosen)
-    assert_same(system_of(kept, chosen), system)
+    # Features are in single precision, whose last digits depend on the library that adds them up.
+    assert_same(system_of(kept, chosen), system, 1e-7)
 
 
 @pytest.mark.parametrize("method", ["joint", "conditional"])

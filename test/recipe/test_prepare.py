@@ -14,7 +14,8 @@ from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
-    "features": 20, "iterations": 5, "narx_features": 10, "refine_from": "regularised"
+    "features": 20, "iterations": 5, "narx_features": 10, "refine_from": "regularised",
+    "narx_learning": "off",
 }  # fmt: skip
 
 
