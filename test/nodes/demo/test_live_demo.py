@@ -35,7 +35,8 @@ def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_pat
     assert "in 150 ticks" in done.stdout
     out = tmp_path / "out"
     names = {path.name for path in out.iterdir()}
-    assert names == {"error_by_horizon.png", "forecast.png", "synthetic.psr", "episodes", "log"}
+    kept = {"synthetic.psr", "synthetic.psr.kept"}
+    assert names == {"error_by_horizon.png", "forecast.png", "episodes", "log"} | kept
     assert len(list(out.glob("episodes/*/20*"))) == 4
     for log in ("simulator_node", "excitation_node", "learner_node", "filter_node"):
         assert "Traceback" not in (out / "log" / f"{log}.log").read_text()
