@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.psr.stage_one import ConditioningForm
@@ -130,6 +130,9 @@ class RFFPSROptions:
         InputError
             If an option has the wrong type or is out of its range.
         """
+        learning: Any = self.narx_learning
+        if isinstance(learning, bool):  # as YAML reads the words on and off
+            object.__setattr__(self, "narx_learning", "on" if learning else "off")
         for name, hint in get_type_hints(type(self)).items():
             check_type(name, getattr(self, name), hint)
         for name in _AT_LEAST_ONE:

@@ -7,6 +7,7 @@ import pytest
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -102,3 +103,8 @@ def test_auto_takes_no_features_that_do_worse_beyond_the_horizon(
     options = {**SMALL, "narx_features": 8, "narx_learning": "auto"}
     model = SingleRFFPSR(**options).fit(train, held_out)
     assert ("feature_steps" in model.record.metrics["refinement"]) is taken
+
+
+@pytest.mark.parametrize(("given", "meant"), [(True, "on"), (False, "off"), ("auto", "auto")])
+def test_on_and_off_may_be_what_yaml_makes_of_them(given: Any, meant: str) -> None:
+    assert RFFPSROptions(narx_learning=given).narx_learning == meant
