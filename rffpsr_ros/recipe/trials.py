@@ -93,11 +93,11 @@ class FoldLearner:
                 self._beginnings[start] = self._workers.submit(task, self._progress, urgency)
 
     def expect(self, options: RFFPSROptions) -> None:
-        """Have a trial computed beforehand."""
+        """Have a trial computed beforehand, unless it was made already."""
         if not self._workers.together:
             return
         options = self._own(options)
-        if options not in self._expected:
+        if options not in self._expected and options not in self._trials:
             self._expected[options] = self._tried(options)
 
     def start_score(self, options: RFFPSROptions) -> float:

@@ -78,6 +78,14 @@ def test_a_trial_that_knows_its_rival_is_computed_once() -> None:
     assert workers.begun.count("_Refinement") == 2
 
 
+def test_a_trial_that_was_made_is_not_begun_again() -> None:
+    learner = fold_learner(workers := Together())
+    made = learner.trial(GOOD)
+    learner.expect(GOOD)
+    assert learner.trial(GOOD) is made
+    assert workers.begun.count("_Refinement") == 1
+
+
 def test_what_comes_before_refinement_is_computed_once_and_beforehand() -> None:
     light, short = replace(GOOD, refine_from="light"), replace(GOOD, arx_past=2, narx_past=2)
     alone, together = fold_learner(THIS_PROCESS), fold_learner(workers := Together())
