@@ -140,10 +140,11 @@ class LearnMore:
         regressed = _regressed(prepared, structure, known, options, False, generator)
         coordinates = regressed.predictor(arx_ridge, remainder).coordinates
         warm = InitialPredictor(structure, parameters, coordinates)
+        found = contract(fit.stages.features, fit.stages.system)
         anew = _regressed(
             prepared,
-            unstarted_structure(structure, fit, options),
-            contract(fit.stages.features, fit.stages.system),
+            unstarted_structure(structure, found, options),
+            found,
             options,
             options.refinement == "rollout",
             generator,

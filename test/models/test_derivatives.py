@@ -29,24 +29,14 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.nonlinear_runs import nonlinear_runs
 
 HORIZON, STEP = 7, 1e-5
 SMALL: dict[str, Any] = {"past": 3, "future": 3, "features": 20, "rank": 6, "iterations": 5}
 
 
 def recordings(count: int = 3, ticks: int = 150) -> list[Trajectory]:
-    """Return runs of a nonlinear system: two observations, two actions."""
-    generator = np.random.default_rng(3)
-    runs = []
-    for _ in range(count):
-        actions = generator.uniform(-1, 1, (ticks, 2))
-        state, seen = np.zeros(2), []
-        for action in actions:
-            pull = np.array([np.sin(state[1]), np.cos(state[0]) * state[1]])
-            state = 0.7 * state + 0.2 * pull + 0.4 * np.tanh(action)
-            seen.append(state + 0.01 * generator.normal(size=2))
-        runs.append(Trajectory(np.array(seen), actions, 0.1))
-    return runs
+    return nonlinear_runs(count, ticks)
 
 
 def limited() -> EnsembleModel:

@@ -11,7 +11,11 @@ import numpy as np
 from rffpsr_ros.data.preparation import Prepared
 from rffpsr_ros.data.saturation import learned_bounds
 from rffpsr_ros.models.rff_psr.finalise import finalise
-from rffpsr_ros.models.rff_psr.fit_segments import judged_segments, training_segments
+from rffpsr_ros.models.rff_psr.fit_segments import (
+    held_out_score,
+    judged_segments,
+    training_segments,
+)
 from rffpsr_ros.models.rff_psr.learned_start import with_learned_features
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
@@ -63,11 +67,10 @@ class Initialisation(NamedTuple):
 
 
 def unstarted_structure(
-    structure: FixedStructure, two_stage_fit: TwoStageFit, options: RFFPSROptions
+    structure: FixedStructure, dynamics: Dynamics, options: RFFPSROptions
 ) -> FixedStructure:
     """Return a structure for dynamics of the two stages, whose states' size is not known yet."""
-    initial = contract(two_stage_fit.stages.features, two_stage_fit.stages.system).initial
-    longest = STATE_BLOW_UP * float(np.linalg.norm(initial))
+    longest = STATE_BLOW_UP * float(np.linalg.norm(dynamics.initial))
     return structure._replace(conditioning=Conditioning(options.regularisation, longest))
 
 
@@ -77,8 +80,7 @@ def start_score(
     """Return the score of a predictor on what was held out."""
     structure = predictor.structure.astype(np.float32)
     judged = judged_segments(prepared.validation, structure, options, settings)
-    single = predictor.parameters.astype(np.float32)
-    return validation_score(single, structure, judged, options.rollout_horizon)
+    return held_out_score(predictor, judged, options.rollout_horizon)
 
 
 def initialise(
@@ -88,16 +90,16 @@ def initialise(
     progress("refinement", 0.0)
     prepared, stages = two_stage_fit.prepared, two_stage_fit.stages
     dynamics = contract(stages.features, stages.system)
-    longest = STATE_BLOW_UP * float(np.linalg.norm(dynamics.initial))
     structure = FixedStructure(
         stages.features.observation,
         stages.features.action,
         None,
         options.arx_past,
         options.narx_past if options.narx_features else 0,
-        Conditioning(options.regularisation, longest),
+        Conditioning(options.regularisation),
         prepared.train.start(),
     )
+    structure = unstarted_structure(structure, dynamics, options)
     if options.forecast == "rollout":
         # What a sensor can show is the same in all recordings: those held out tell of it too.
         together = [*prepared.train.recorded, *prepared.validation.recorded]

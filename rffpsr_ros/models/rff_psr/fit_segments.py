@@ -8,7 +8,9 @@ from rffpsr_ros.data.preparation import PreparedRecordings
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.psr.initialisation import InitialPredictor
 from rffpsr_ros.psr.predictor import FixedStructure
+from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
 
 
@@ -38,3 +40,12 @@ def judged_segments(
     if count <= settings.judged_segments:
         return segments
     return segments.pick(np.array(evenly_spread(range(count), settings.judged_segments)))
+
+
+def held_out_score(predictor: InitialPredictor, judged: Segments, horizon: int) -> float:
+    """Return the score of a predictor, rolled out so far on what was held out.
+
+    In single precision: scores need no double, and its cosines cost ten times as much.
+    """
+    structure = predictor.structure.astype(np.float32)
+    return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)

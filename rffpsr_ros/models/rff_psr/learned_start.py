@@ -9,7 +9,11 @@ import numpy as np
 from rffpsr_ros.data.change_coordinates import usual_changes
 from rffpsr_ros.data.preparation import Prepared
 from rffpsr_ros.models.rff_psr.finalise import standard_limits
-from rffpsr_ros.models.rff_psr.fit_segments import judged_segments, training_segments
+from rffpsr_ros.models.rff_psr.fit_segments import (
+    held_out_score,
+    judged_segments,
+    training_segments,
+)
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.progress import Progress
@@ -18,7 +22,6 @@ from rffpsr_ros.psr.narx_term import NarxTerm, narx_whitening
 from rffpsr_ros.psr.refinement.feature_learning import learn_features
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
-from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments
 
 
@@ -58,12 +61,9 @@ def _pays(
         return False
     horizon = options.rollout_horizon
     far = min(settings.far * horizon, judged.target.shape[1] // 2)
-
-    def score(start: InitialPredictor) -> float:
-        structure = start.structure.astype(np.float32)
-        return validation_score(start.parameters.astype(np.float32), structure, judged, far)
-
-    return far <= horizon or score(learned.best) <= score(drawn.best)
+    if far <= horizon:
+        return True
+    return held_out_score(learned.best, judged, far) <= held_out_score(drawn.best, judged, far)
 
 
 def _learned_starts(

@@ -99,7 +99,7 @@ def test_auto_takes_no_features_that_do_worse_beyond_the_horizon(
             return validation_score(parameters, structure, segments, horizon)
         return far if structure.narx.frequencies.shape[0] == FeatureLearningOptions.units else 1.0
 
-    monkeypatch.setattr("rffpsr_ros.models.rff_psr.learned_start.validation_score", score)
+    monkeypatch.setattr("rffpsr_ros.models.rff_psr.fit_segments.validation_score", score)
     options = {**SMALL, "narx_features": 8, "narx_learning": "auto"}
     model = SingleRFFPSR(**options).fit(train, held_out)
     assert ("feature_steps" in model.record.metrics["refinement"]) is taken
