@@ -142,6 +142,11 @@ class Follower:
         now = count(self.state)._asdict()
         return {name: int(n) + self._past_events.get(name, 0) for name, n in now.items()}
 
+    @property
+    def next_action(self) -> Array | None:
+        """The action (d_a,) of the tick under way, by what has arrived; None between segments."""
+        return None if self._newest is None else self._last_command(self._newest)
+
     def feed(self, topic: str, stamp_ns: int, message: Any, wanted: bool = True) -> list[Outcome]:
         """Take one message and return what it completes, in order; mostly nothing.
 
@@ -163,10 +168,7 @@ class Follower:
         return outcomes
 
     def take_plan(self, plan: Array) -> None:
-        """Take announced actions (n, d_a); see `FutureActions.take_plan`.
-
-        In place of absurd ones those before them are assumed.
-        """
+        """Take announced actions (n, d_a); in place of absurd ones those before are assumed."""
         self._future.take_plan(plan)
         self._future.limit_plan(self.guard.gate.actions)
 

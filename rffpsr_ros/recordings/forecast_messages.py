@@ -18,6 +18,7 @@ Make = Callable[..., Any]
 
 PREDICTION_TYPE = "std_msgs/msg/Float64MultiArray"
 BAND_TYPE = PREDICTION_TYPE
+PLAN_TYPE = PREDICTION_TYPE
 TRAJECTORY_TYPE = "trajectory_msgs/msg/JointTrajectory"
 PREDICTED_TYPE = "sensor_msgs/msg/JointState"
 
@@ -48,6 +49,21 @@ def prediction_message(make: Make, forecast: Array, assumes: str = "") -> Any:
         data_offset=0,
     )
     return make(PREDICTION_TYPE, layout=layout, data=_floats(forecast.ravel()))
+
+
+def plan_message(make: Make, plan: Array) -> Any:
+    """Return coming actions (n, d_a) as an array laid out ticks ahead x action."""
+    rows, columns = plan.shape
+    dimension = "std_msgs/msg/MultiArrayDimension"
+    layout = make(
+        "std_msgs/msg/MultiArrayLayout",
+        dim=[
+            make(dimension, label="ticks ahead", size=rows, stride=rows * columns),
+            make(dimension, label="action", size=columns, stride=columns),
+        ],
+        data_offset=0,
+    )
+    return make(PLAN_TYPE, layout=layout, data=_floats(plan.ravel()))
 
 
 def band_bounds(forecast: Array, half_width: Array) -> Array:

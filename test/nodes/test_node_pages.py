@@ -71,7 +71,8 @@ def test_every_topic_and_service_of_a_node_is_declared(
             for service, types in served
             if types == ["std_srvs/srv/Trigger"]
         }
-        return (own, triggers) if len(own) >= len(declared) else None
+        known = len(own) >= len(declared) and len(triggers) >= len(asked)
+        return (own, triggers) if known else None
 
     own, triggers = ros.peer.until(offered, "the node's topics")
     assert own == declared

@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from rclpy.duration import Duration
 from rclpy.node import Node
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.excitation.command_writer import CommandWriter
 from rffpsr_ros.nodes.excitation.interface import EXCITATION
 from rffpsr_ros.nodes.excitation.policy import Play, limits, make_play
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
+from rffpsr_ros.nodes.shared.command_output import CommandOutput
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
@@ -27,14 +26,13 @@ from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.recordings.forecast_messages import PLAN_TYPE, plan_message
 from rffpsr_ros.signals.events import Tick
 from rffpsr_ros.signals.sampler import Sampler
 
 NAME = EXCITATION.name
-PLAN_TYPE = "std_msgs/msg/Float64MultiArray"
 DEPTH = 10
-PATIENCE = Duration(seconds=1)
+PATIENCE_SECONDS = 1.0
 """How long to wait at the end until all listeners have the last command."""
 
 
@@ -46,14 +44,10 @@ class ExcitationNode(GuardedNode, Node):
         self._value = DeclaredParameters(self, EXCITATION.parameters)
         self._configuration = channels_given_to(self)
         self._complaints = Complaints(self.get_logger())
-        self._writers = _writers(self._configuration)
-        self._columns = sum(writer.width for writer in self._writers.values())
+        self._commands = CommandOutput(self, self._configuration)
+        self._columns = self._commands.columns
         self._low, self._high = limits(self._value, self._columns)
         self._generator = np.random.default_rng(self._value("seed"))
-        self._outputs = {
-            topic: self.create_publisher(writer.message_class, topic, DEPTH)
-            for topic, writer in self._writers.items()
-        }
         self._plans = self.create_publisher(message_class(PLAN_TYPE), "~/planned_actions", DEPTH)
         self._play: Play | None = None
         self._acts = 0
@@ -91,7 +85,7 @@ class ExcitationNode(GuardedNode, Node):
         self._active = True
         self.guard.forgive()
         self.get_logger().info(
-            f"exciting {', '.join(map(self.resolve_topic_name, self._writers))} with"
+            f"exciting {', '.join(self._commands.topics)} with"
             f" '{self._value('signal')}' from {self._low.tolist()} to {self._high.tolist()} at"
             f" {self._configuration.rate:g} Hz"
         )
@@ -100,9 +94,8 @@ class ExcitationNode(GuardedNode, Node):
     def _stop(self, reason: str) -> None:
         """Send zero, and see to it that it arrives."""
         self._active = False
-        self._send(np.zeros(self._columns))
-        for publisher in self._outputs.values():
-            publisher.wait_for_all_acked(PATIENCE)
+        self._commands.send(np.zeros(self._columns))
+        self._commands.arrived(PATIENCE_SECONDS)
         self.get_logger().info(f"the command is zero ({reason})")
 
     def _act(self, observation: Array, names: tuple[str, ...]) -> None:
@@ -121,27 +114,11 @@ class ExcitationNode(GuardedNode, Node):
         action = self._play.policy(self._acts * period, observation)
         self._acts += 1
         # Where an observation is missing a policy that looks at it knows nothing.
-        self._send(np.where(np.isfinite(action), action, 0.0))
-
-    def _send(self, action: Array) -> None:
-        start = 0
-        for topic, writer in self._writers.items():
-            message = writer.write(action[start : start + writer.width].tolist())
-            start += writer.width
-            if hasattr(message, "header"):
-                message.header.stamp = self.get_clock().now().to_msg()
-            self._outputs[topic].publish(message)
+        self._commands.send(np.where(np.isfinite(action), action, 0.0))
 
     def _announce(self, plan: Array) -> None:
         """Publish the next actions, of which the first is sent right after."""
-        rows, columns = plan.shape
-        dimension = "std_msgs/msg/MultiArrayDimension"
-        dimensions = [
-            make(dimension, label="ticks ahead", size=rows, stride=rows * columns),
-            make(dimension, label="action", size=columns, stride=columns),
-        ]
-        layout = make("std_msgs/msg/MultiArrayLayout", dim=dimensions, data_offset=0)
-        self._plans.publish(make(PLAN_TYPE, layout=layout, data=plan.ravel()))
+        self._plans.publish(plan_message(make, plan))
 
     def _make_play(self, names: tuple[str, ...]) -> Play:
         return make_play(
@@ -189,19 +166,6 @@ class ExcitationNode(GuardedNode, Node):
     def _stop_when_asked(self) -> str:
         self._stop("asked for by a service call")
         return "the command is zero"
-
-
-def _writers(configuration: ChannelConfiguration) -> dict[str, CommandWriter]:
-    """Return a writer for each action topic."""
-    writers: dict[str, CommandWriter] = {}
-    for channel in configuration.actions:
-        if channel.topic in writers:
-            raise InputError(
-                f"two action channels have the topic {channel.topic}; to publish commands on it"
-                " write all its fields in one"
-            )
-        writers[channel.topic] = CommandWriter(channel)
-    return writers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -18,13 +17,13 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
 from rffpsr_ros.forecasting.follow_options import FollowOptions
-from rffpsr_ros.forecasting.follower import Follower, Outcome, Step, channels_of
+from rffpsr_ros.forecasting.follower import Follower, Outcome, Step
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.interface import FILTER
-from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel, same_topics
+from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
@@ -35,13 +34,14 @@ from rffpsr_ros.nodes.filter.report import (
     outlier_finding,
     waiting_sentence,
 )
+from rffpsr_ros.nodes.filter.robot_following import RobotFollowing
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
-from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.receive_times import node_time
 from rffpsr_ros.nodes.shared.running import run
-from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
+from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
 from rffpsr_ros.nodes.shared.trigger_services import offer
 
 NAME = FILTER.name
@@ -54,23 +54,21 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     def __init__(self) -> None:
         super().__init__(NAME)
-        self._follower: Follower | None = None
-        self._served: ServedModel | None = None
         self._source = ModelSource()
+        self._complaints = Complaints(self.get_logger())
+        self._robot = RobotFollowing(
+            self, self._parameter, self._complaints, self._receive, self._listen_to_plans
+        )
         self._value = DeclaredParameters(
             self, FILTER.parameters, self._on_parameters_set, self._refuses
         )
-        self._complaints = Complaints(self.get_logger())
         self._source.look_for(self._value("model_path"))
         self._told_to_wait = False
-        self._inputs: dict[str, TopicInput] = {}
-        self._code = CodePreparation(None, wanted=False)
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
         self._active = False
         self._newest_ns = self._heard_ns = 0
         self._backlog = Backlog()
         self._times = ForecastTimes(node_time(self))
-        self._receive_times = ReceiveTimes(node_time(self))
         self._outputs = ForecastPublisher(self, self._times.published)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._rounds = 0
@@ -144,52 +142,35 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     def _serve(self, served: ServedModel) -> None:
         """Follow the topics of a model; on an error everything stays as it was."""
-        configuration = channels_of(served.model)
-        goes_on = same_topics(self._served, served)  # what arrives meanwhile waits
-        topics, stamps = configuration.topics, configuration.stamps
-        inputs = self._inputs if goes_on else make_inputs(self, topics, stamps, self._receive)
-        decode = {topic: one.decode for topic, one in inputs.items()}
-        code = CodePreparation(served.model.compiled_form, self._value("compiled"))
-        follower = Follower(served.model, self._options(code), decode)
-        self._stop_serving(goes_on)
-        self._code, self._served, self._follower, self._inputs = code, served, follower, inputs
-        self._plans.follower = follower
+        change_over = self._robot.prepare(served, self._options)
+        self._log.close()
+        self._outputs.forget()
+        follower = self._plans.follower = change_over()
+        configuration = follower.configuration
         self._backlog.expect(configuration.period)
         self._outputs.promise(configuration.period, self._value)
-        self._subscribe()
-        types = {topic: one.type for topic, one in inputs.items()}
+        types = {topic: one.type for topic, one in self._robot.inputs.items()}
         self._log.begin(types, follower.options, served.checksum)
-        self._complaints.over("model")
         self.get_logger().info(
             f"serving {served.model.kind} model {served.path} (checksum {served.checksum[:12]}):"
             f" {configuration.rate:g} Hz, {follower.options.horizon} ticks ahead, future actions:"
-            f" {follower.options.future_actions}, by {code.told}"
+            f" {follower.options.future_actions}, by {self._robot.code.told}"
         )
 
-    def _stop_serving(self, goes_on: bool = False) -> None:
+    def _stop_serving(self) -> None:
         self._log.close()
-        self._code.close()
-        for one in () if goes_on else self._inputs.values():
-            one.unsubscribe()
-        self._inputs, self._follower, self._served = {}, None, None
+        self._robot.stop()
         self._plans.follower = None
         self._outputs.forget()
 
-    def _subscribe(self) -> None:
-        """Subscribe to every topic whose type is known by now."""
-        profile = sensor_profile(self._value("queue_depth"))
-        for one in self._inputs.values():
-            one.look_around()
-            if one.type and not one.subscribed:
-                one.subscribe(profile, self._receive_times, overridable=True)
-                self._plans.listen()
-            if one.problem:
-                self._complaints.error(one.topic, one.problem)
-            else:
-                self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
+    def _parameter(self, name: str) -> Any:
+        return self._value(name)
+
+    def _listen_to_plans(self) -> None:
+        self._plans.listen()
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
-        follower = self._follower
+        follower = self._robot.follower
         if follower is None:
             return
         self._log.message(source.topic, receive_ns, data)
@@ -200,13 +181,8 @@ class FilterNode(GuardedNode, LifecycleNode):
         asked = self._active and self._outputs.wanted
         wanted = asked and not self._backlog.behind
         began = perf_counter()
-        try:
-            outcomes = follower.feed(source.topic, stamp_ns, data, wanted)
-        except InputError as problem:
-            self._complaints.error("feed", str(problem))
-            return
-        self._complaints.errors(follower.sampler.misfits)
-        for outcome in outcomes:
+        outcomes = self._robot.feed(source, stamp_ns, data, wanted)
+        for outcome in outcomes or ():
             missing = isinstance(outcome, Step) and outcome.due and outcome.forecast is None
             if asked and missing and not follower.withholds:
                 self._backlog.note_left_out()
@@ -217,7 +193,7 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     def _on_silence(self) -> None:
         """Publish what is expected now, if nothing has arrived for long."""
-        follower = self._follower
+        follower = self._robot.follower
         silent = (self.get_clock().now().nanoseconds - self._heard_ns) / 1e9
         if follower is None or silent < self._value("stale_after") or not self._active:
             return
@@ -243,13 +219,13 @@ class FilterNode(GuardedNode, LifecycleNode):
     # What others ask for
 
     def _on_reset(self) -> str:
-        if self._follower is None:
+        if self._robot.follower is None:
             raise InputError("there is no model yet")
         self._reset("asked for by a service call", self._value("start"))
         return "the belief begins anew with the next samples"
 
     def _on_reload(self) -> str:
-        if self._follower is None:
+        if self._robot.follower is None:
             if not self._start():
                 raise InputError("no model can be served; see the log")
         else:
@@ -263,21 +239,20 @@ class FilterNode(GuardedNode, LifecycleNode):
                 raise InputError(sentence) from None
             if self.guard.gave_up:
                 self.trigger_activate()
-        assert self._served is not None
-        return f"serving {self._served.path}"
+        assert self._robot.served is not None
+        return f"serving {self._robot.served.path}"
 
     def _on_time_jump(self, jump: Any) -> None:
         """Begin anew when ROS time went back, unless the stamps did so before."""
-        follower = self._follower
-        if follower is None or not self._value("reset_on_time_jump"):
+        if self._robot.follower is None or not self._value("reset_on_time_jump"):
             return
         if self._newest_ns > self.get_clock().now().nanoseconds:
             self._reset("ROS time went back", "episode")
 
     def _reset(self, reason: str, start: str) -> None:
-        assert self._follower is not None
+        assert self._robot.follower is not None
         self._log.reset(reason, start)
-        self._follower.reset(reason, start)
+        self._robot.follower.reset(reason, start)
         self._outputs.forget()
         self.get_logger().info(f"reset ({reason}); the belief begins anew")
 
@@ -285,51 +260,55 @@ class FilterNode(GuardedNode, LifecycleNode):
         """Return why parameters cannot have these values; empty if they can."""
         if values["lead"] > values["horizon"]:
             return f"lead is {values['lead']}; it must be at most the horizon {values['horizon']}"
-        if values["adapt"] and self._served and (why := cannot_adapt(self._served.model)):
+        if (
+            values["adapt"]
+            and self._robot.served
+            and (why := cannot_adapt(self._robot.served.model))
+        ):
             return why
-        return self._source.refusal(values, self._served is not None)
+        return self._source.refusal(values, self._robot.served is not None)
 
     def _on_parameters_set(self) -> None:
         self._source.look_for(self._value("model_path"))
-        if self._follower is None:
+        if self._robot.follower is None:
             return
-        if self._value("compiled") != self._code.wanted:
-            self._code.close()
-            self._code = CodePreparation(self._code.form, self._value("compiled"))
-        self._change(self._follower)
-        self._outputs.promise(self._follower.configuration.period, self._value)
+        self._robot.renew_code()
+        self._change(self._robot.follower)
+        self._outputs.promise(self._robot.follower.configuration.period, self._value)
 
     # Every now and then
 
     def _keep_house(self) -> None:
         self._rounds += 1
         self._log.flush()
-        if self._follower is None:
+        if self._robot.follower is None:
             if self._value("autostart") and not self._told_to_wait and self._source.changed:
                 self._start()
         elif self._source.changed and self._value("reload_when_newer"):
             with suppress(InputError):  # it is logged, and the old model stays
                 self._on_reload()
         else:
-            self._subscribe()
-            self._code.change_over(partial(self._change, self._follower), self.get_logger())
+            self._robot.subscribe()
+            self._robot.use_code(self._change)
         if self._rounds % DIAGNOSTICS_EVERY == 0:
-            findings = self._found(self._follower) if self._follower else [NOTHING_SERVED]
+            findings = (
+                self._found(self._robot.follower) if self._robot.follower else [NOTHING_SERVED]
+            )
             findings.append(self.guard.finding())
             stamp = self.get_clock().now().to_msg()
             self._diagnostics.publish(diagnostic_array(self.get_name(), stamp, findings))
 
     def _found(self, follower: Follower) -> list[NodeFinding]:
-        assert self._served
+        assert self._robot.served
         now = self.get_clock().now()
         if now.nanoseconds == 0:
             self._complaints.warn("waiting", "waiting for /clock: use_sim_time is set")
-        elif waiting := waiting_sentence(follower, self._inputs):
+        elif waiting := waiting_sentence(follower, self._robot.inputs):
             self._complaints.warn("waiting", waiting)
         findings = [
-            inputs_finding(self._inputs.values(), follower, now.nanoseconds),
+            inputs_finding(self._robot.inputs.values(), follower, now.nanoseconds),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
-            model_finding(self._served, self._source.changed, self._code.told),
+            model_finding(self._robot.served, self._source.changed, self._robot.code.told),
             outlier_finding(follower),
         ]
         self._complaints.follow(findings[1:])
@@ -338,7 +317,7 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     def _options(self, code: CodePreparation | None = None) -> FollowOptions:
         options = FollowOptions(**{name: self._value(name) for name in vars(FollowOptions())})
-        return replace(options, compiled=options.compiled and (code or self._code).ready)
+        return replace(options, compiled=options.compiled and (code or self._robot.code).ready)
 
     def _change(self, follower: Follower) -> None:
         follower.change(self._options())

@@ -12,7 +12,7 @@ from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.fields.resolver import FieldResolver
 
 if TYPE_CHECKING:
-    from rffpsr_ros.nodes.excitation.command_writer import CommandWriter
+    from rffpsr_ros.nodes.shared.command_writer import CommandWriter
 
 pytest.importorskip("std_msgs", reason="needs ROS 2: its messages are not installed")
 
@@ -28,7 +28,7 @@ READABLE = {
 
 
 def writer_of(type_name: str, fields: tuple[str, ...]) -> CommandWriter:
-    from rffpsr_ros.nodes.excitation.command_writer import CommandWriter
+    from rffpsr_ros.nodes.shared.command_writer import CommandWriter
 
     return CommandWriter(Channel("command", "/command", type_name, fields))
 

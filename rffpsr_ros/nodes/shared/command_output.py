@@ -1,0 +1,75 @@
+"""Commands on the action topics of a channel configuration: one place that publishes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.duration import Duration
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.command_writer import CommandWriter
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.signals.channels import ChannelConfiguration
+
+DEPTH = 10
+
+
+class CommandOutput:
+    """Publishes actions (d_a,) on the topics, and in the fields, of a configuration's channels.
+
+    Attributes
+    ----------
+    columns
+        d_a.
+    topics
+        Their names as remapped.
+
+    Raises
+    ------
+    InputError
+        If a channel cannot be written, or two have one topic.
+    """
+
+    def __init__(self, node: Any, configuration: ChannelConfiguration) -> None:
+        self._node = node
+        self._writers = _writers(configuration)
+        self.columns = sum(writer.width for writer in self._writers.values())
+        self.topics = tuple(map(node.resolve_topic_name, self._writers))
+        self._publishers = {
+            topic: node.create_publisher(writer.message_class, topic, DEPTH)
+            for topic, writer in self._writers.items()
+        }
+
+    def send(self, action: Array) -> None:
+        """Publish an action (d_a,); headers are stamped with now."""
+        start = 0
+        for topic, writer in self._writers.items():
+            message = writer.write(action[start : start + writer.width].tolist())
+            start += writer.width
+            if hasattr(message, "header"):
+                message.header.stamp = self._node.get_clock().now().to_msg()
+            self._publishers[topic].publish(message)
+
+    def arrived(self, patience: float) -> None:
+        """Wait, for so many seconds at most, until all reliable listeners have what was sent."""
+        for publisher in self._publishers.values():
+            publisher.wait_for_all_acked(Duration(nanoseconds=round(patience * 1e9)))
+
+    def close(self) -> None:
+        """Publish no more."""
+        for publisher in self._publishers.values():
+            self._node.destroy_publisher(publisher)
+        self._publishers = {}
+
+
+def _writers(configuration: ChannelConfiguration) -> dict[str, CommandWriter]:
+    """Return a writer for each action topic."""
+    writers: dict[str, CommandWriter] = {}
+    for channel in configuration.actions:
+        if channel.topic in writers:
+            raise InputError(
+                f"two action channels have the topic {channel.topic}; to publish commands on it"
+                " write all its fields in one"
+            )
+        writers[channel.topic] = CommandWriter(channel)
+    return writers
