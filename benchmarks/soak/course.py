@@ -65,8 +65,15 @@ def learned(rate: float, quick: bool = False) -> Path:
     return path
 
 
+def prepare_code() -> None:
+    """Make the compiled code before any clock runs, as ``scripts/setup`` does."""
+    make = start("rffpsr_ros.psr.runtime.compiled_code")
+    assert make.wait() == 0, "the code for live forecasts could not be compiled"
+
+
 def run(course: Course, model: Path) -> dict[str, Any]:
     """Return the record of a run."""
+    prepare_code()
     with ExitStack() as stack:
         out = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         served, log = out / "served.psr", out / "log"

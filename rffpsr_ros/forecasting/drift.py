@@ -41,6 +41,10 @@ WINDOWS = (Window(ENOUGH, 1.0, 0.25), Window(10, 4.0, 0.7))
 those of training misses a tenth of the band; the median of forecasts, if the robot is the same,
 hardly any."""
 
+MOSTLY_SECONDS = 10.0
+"""That the robot works outside the range trained on is concluded of so long at least: a swing a
+little beyond it is soon over."""
+
 APART = 10
 """Ticks between forecasts that are judged: errors of neighbouring ticks are much the same."""
 
@@ -95,7 +99,8 @@ class DriftTest:
         elif reference is not None:
             self._typical = np.sqrt(_positive(reference[:horizon]))
         self._judged: deque[tuple[Array, Array]] = deque(maxlen=ENOUGH)
-        self.outside: deque[bool] = deque(maxlen=ENOUGH)
+        seconds = max(APART, horizon) * model.signature.period
+        self.outside: deque[bool] = deque(maxlen=max(ENOUGH, round(MOSTLY_SECONDS / seconds)))
         self._since = APART
         self.alarm: DriftAlarm | None = None
 
@@ -145,7 +150,9 @@ class DriftTest:
     @property
     def far(self) -> bool:
         """Whether most forecasts lately were of observations outside the range trained on."""
-        return len(self.outside) == ENOUGH and 2 * sum(self.outside) > ENOUGH
+        return len(self.outside) == self.outside.maxlen and 2 * sum(self.outside) > len(
+            self.outside
+        )
 
     def drifted(self, limit: float) -> bool:
         """Tell whether an observation's typical squared error exceeds ``limit`` times training's.

@@ -20,7 +20,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,6 +28,7 @@ from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.live_error import training_error
 from rffpsr_ros.models.storage import refuse_to_replace_other_files
 from rffpsr_ros.nodes.learner.retraining import retrain
+from rffpsr_ros.numerics.priority import stand_back
 from rffpsr_ros.recipe.kept import Learned
 from rffpsr_ros.recipe.kept_file import kept_path, write_kept
 from rffpsr_ros.training.train import TrainingPlan
@@ -40,7 +40,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_watch_parent, daemon=True).start()
-    _stand_back(request["niceness"])
+    stand_back(request["niceness"])
     try:
         result = carry_out(request)
     except InputError as problem:
@@ -113,14 +113,6 @@ def _progress(stage: str, fraction: float, error: float | None = None) -> None:
 
 def _tell(entry: Mapping[str, Any]) -> None:
     print(json.dumps(entry), flush=True)
-
-
-def _stand_back(niceness: int) -> None:
-    """Leave the processor to what the robot needs, also where Linux divides it by sessions."""
-    with suppress(OSError):
-        os.nice(niceness)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -17,7 +17,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, works_on_bytes
 from rffpsr_ros.nodes.shared.message_classes import decoder, has_header_first, message_class
-from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
+from rffpsr_ros.nodes.shared.receive_times import NEWEST, ReceiveTimes
 from rffpsr_ros.signals.stamps import receive_time, stamp_of, stamp_of_cdr
 
 RATE_WINDOW = 64
@@ -39,7 +39,9 @@ class TopicInput:
     count
         Messages received.
     waited_ns
-        How long the newest message lay in the queue.
+        How long the newest message lay in the queue, or, if that is more, how much newer the
+        newest one is that lies there: a node that was stopped as a whole has received nothing
+        meanwhile.
     problem
         Why nothing can be received; empty if nothing speaks against it.
     """
@@ -175,10 +177,11 @@ class TopicInput:
 
     def _take(self, data: bytes, info: Mapping[str, int]) -> None:
         assert self._times is not None
-        arrived_ns = info[
-            "received_timestamp"
-        ]  # by the computer's clock; 0 where DDS does not tell
+        # By the computer's clock; 0 where DDS does not tell.
+        arrived_ns = info["received_timestamp"]
         self.waited_ns = time.time_ns() - arrived_ns if arrived_ns else 0
+        if NEWEST in info:
+            self.waited_ns = max(self.waited_ns, info[NEWEST] - info["source_timestamp"])
         receive_ns = self._times.next()
         if receive_ns is None:
             return

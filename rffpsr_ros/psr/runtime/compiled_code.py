@@ -10,11 +10,11 @@ where numba is installed.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rffpsr_ros.numerics.priority import stand_back
 from rffpsr_ros.psr.runtime.compiling import types
 from rffpsr_ros.psr.runtime.ensemble_kernels import forecast, forecast_many, update_all
 from rffpsr_ros.psr.runtime.tick_kernels import roll_out, roll_out_many, tick
@@ -69,7 +69,8 @@ def make(form: str) -> None:
 def main(words: Sequence[str]) -> int:
     """Make the code of forms, by default of all of them, with a niceness if one stands first."""
     niceness, *forms = words or ["0"]
-    os.nice(int(niceness))
+    if int(niceness):
+        stand_back(int(niceness))
     for form in forms or FORMS:
         make(form)
     return 0
