@@ -5,6 +5,7 @@
     python -m benchmarks.soak --minutes 10 --seed 3 --every 6
     python -m benchmarks.soak --record           writes benchmarks/results/soak.json
     python -m benchmarks.soak --show             the tables of the record
+    chrt --fifo 20 python -m benchmarks.soak     as a robot's nodes run, where others work beside
 
 A robot, the node and a listener run as three processes in real time, nobody waits for anybody; a
 fourth does to the node what machines do. Exits with 1 if a promise was broken. The model is learned
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = learned(asked.rate, asked.quick_model)
     enter_a_ros_of_its_own(model.parent)
     course = Course(seconds, asked.rate, asked.seed, tuple(faults))
-    record = {"machine": machine(), **run(course, model)}
+    urgency = os.sched_getparam(0).sched_priority
+    record = {"machine": machine(), "real-time priority": urgency, **run(course, model)}
     if asked.echo_seconds:
         echo = run(Course(asked.echo_seconds, asked.rate, asked.seed, echo=True), model)
         record["echo"] = {name: echo[name] for name in OF_ECHO}
@@ -86,6 +89,7 @@ def tables(record: dict[str, Any]) -> str:
     ]
     head = ["fault", "times", "recovered", "median ticks", "most ticks", "most s"]
     figures = [
+        "real-time priority",
         "ticks",
         "ticks outside faults",
         "unanswered outside faults",
