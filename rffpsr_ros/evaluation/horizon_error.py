@@ -21,6 +21,11 @@ from rffpsr_ros.models.forecasts import Range, forecasts, targets_by_origin
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
+BLOCK_HORIZONS = 5
+"""A block is at least so many times as long as the horizon."""
+MOST_BLOCKS = 40
+"""Long recordings have so many blocks, which are the longer for it."""
+
 
 @dataclass(frozen=True)
 class HorizonErrors:
@@ -36,12 +41,17 @@ class HorizonErrors:
         (N, H, d_o), how many targets were scored.
     observation_names
         One name per observation.
+    block_errors
+        (B, H, d_o), what each block of consecutive origins adds to `mse_by_observation`; blocks
+        are long enough that errors of one say little about those of the next. The same
+        trajectories give the same blocks, whatever the model.
     """
 
     squared_errors: Array
     target_variances: Array
     counts: NDArray[np.int64]
     observation_names: tuple[str, ...]
+    block_errors: Array
 
     @property
     def horizon(self) -> int:
@@ -77,11 +87,16 @@ class HorizonErrors:
 
         Undefined (NaN) where the targets do not vary.
         """
-        variance = self._over_trajectories(self.target_variances)
+        variance = self.variances
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(self.mse_by_observation / variance)
         fit: Array = np.where(variance > 0, 100 * (1 - ratio), np.nan)
         return fit
+
+    @property
+    def variances(self) -> Array:
+        """Return the variance of what was forecast, (H, d_o)."""
+        return self._over_trajectories(self.target_variances)
 
     def _over_trajectories(self, values: Array) -> Array:
         """Return the mean (H, d_o) over the trajectories that have targets."""
@@ -118,22 +133,30 @@ def horizon_errors(
         raise _nothing_to_score(start + horizon)  # before any array is as long as the horizon
     targets = [targets_by_origin(trajectory, horizon, start) for trajectory in trajectories]
     means = _mean_target(targets, start + horizon)
-    errors, variances, counts = [], [], []
+    length = max(BLOCK_HORIZONS * horizon, -(-sum(map(len, targets)) // MOST_BLOCKS))
+    errors, variances, counts, blocks = [], [], [], []
     for trajectory, target in zip(trajectories, targets, strict=True):
         count = np.isfinite(target).sum(axis=0)
         square = np.zeros(count.shape)
+        block = _blocks(len(target), length)
+        by_block = np.zeros((block[-1] + 1 if len(block) else 0, *count.shape))
         for first, forecast in forecasts(model, trajectory, horizon, start, clip):
-            chunk = target[first - start : first - start + len(forecast)]
-            square += np.nansum((forecast - chunk) ** 2, axis=0)
+            here = slice(first - start, first - start + len(forecast))
+            squares = np.nan_to_num((forecast - target[here]) ** 2, nan=0.0, posinf=np.inf)
+            square += squares.sum(axis=0)
+            np.add.at(by_block, block[here], squares)
         scored = np.where(count, count, np.nan)
         errors.append(square / scored)
         variances.append(np.nansum((target - means) ** 2, axis=0) / scored)
         counts.append(count)
+        blocks.append(by_block / scored)
+    told = np.maximum((np.stack(counts) > 0).sum(axis=0), 1)
     return HorizonErrors(
         np.stack(errors),
         np.stack(variances),
         np.stack(counts),
         trajectories[0].observation_names,
+        np.nan_to_num(np.concatenate(blocks), nan=0.0, posinf=np.inf) / told,
     )
 
 
@@ -158,6 +181,11 @@ def observation_range(trajectories: Sequence[Trajectory]) -> Range:
     """Return the lowest and highest value (d_o,) of each observation."""
     observations = np.concatenate([trajectory.observations for trajectory in trajectories])
     return np.nanmin(observations, axis=0), np.nanmax(observations, axis=0)
+
+
+def _blocks(origins: int, length: int) -> NDArray[np.int64]:
+    """Return for each origin its block, of at least ``length`` origins where there are as many."""
+    return np.arange(origins) * max(1, origins // length) // max(1, origins)
 
 
 def _mean_target(targets: Sequence[Array], needed: int) -> Array:

@@ -17,9 +17,10 @@ from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.recipe.blend import Blend, blend
+from rffpsr_ros.recipe.blend import Blend, blend, observation_deviation
 from rffpsr_ros.recipe.calibrate import mean_squares
 from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.held_out_gain import HELD_OUT, held_out_gain
 from rffpsr_ros.recipe.kept import KeptRecording, options_of
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
@@ -63,6 +64,12 @@ def blended_anew(
     squares = mean_squares(blended.blended)
     metrics = {
         **model.record.metrics,
+        HELD_OUT: held_out_gain(
+            blended,
+            [candidate.name for candidate in candidates],
+            observation_deviation(prepared),
+            model.signature.observation_names,
+        ),
         "validation_mse": squares.sum(axis=1).tolist(),
         "validation_mse_by_observation": squares.tolist(),
         "members": [dict(members[i].record.metrics) for places in own for i in places],

@@ -18,6 +18,7 @@ from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, Outpu
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.blend import Blend, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.held_out_gain import HELD_OUT, held_out_gain
 from rffpsr_ros.recipe.long_horizons import LongHorizons
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.select import Selection
@@ -102,6 +103,7 @@ def _metrics(
             name: blend.weights[..., place].mean(axis=1).tolist()
             for place, name in enumerate(names)
         },
+        HELD_OUT: held_out_gain(blend, names, deviation, prepared.recordings[0].observation_names),
         "validation_mse": squares.sum(axis=1).tolist(),
         "validation_mse_by_observation": squares.tolist(),
         "long_horizons": {} if beyond is None else dict(beyond.scores),

@@ -77,6 +77,13 @@ def kind_asked_for(model: PredictiveModel[Any]) -> str:
     return kind if isinstance(kind, str) else model.kind
 
 
+def has_learned_from(model: PredictiveModel[Any], trajectories: Sequence[Trajectory]) -> bool:
+    """Return whether these are all that a model was learned from."""
+    request = model.record.options.get(REQUEST)
+    known = request.get("data") if isinstance(request, Mapping) else None
+    return known is not None and known == fingerprint(trajectories, ())
+
+
 def fingerprint(
     train: Sequence[Trajectory],
     validation: Sequence[Trajectory],

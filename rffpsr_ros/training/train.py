@@ -40,6 +40,7 @@ from rffpsr_ros.training.recordings import (
 from rffpsr_ros.training.request import REQUEST, model_of_same_training, request_of
 from rffpsr_ros.training.signing import signed
 from rffpsr_ros.training.validation import validation_errors
+from rffpsr_ros.training.verdict import VERDICT, remembered_verdict, training_verdict
 
 
 class TrainingPlan(NamedTuple):
@@ -240,7 +241,8 @@ def _remembering(
 ) -> PredictiveModel[Any]:
     """Return the model with what was asked for, what of it was damaged, and how it did."""
     options = {**model.record.options, REQUEST: request}
-    metrics = dict(model.record.metrics)
+    said = remembered_verdict(training_verdict(model, errors))
+    metrics = {**model.record.metrics, VERDICT: said}
     if errors:
         metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
     notes = damage + tuple(model.record.notes)

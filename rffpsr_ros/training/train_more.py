@@ -29,6 +29,7 @@ from rffpsr_ros.training.recordings import (
 )
 from rffpsr_ros.training.request import REQUEST, fingerprint
 from rffpsr_ros.training.train import Trained
+from rffpsr_ros.training.verdict import VERDICT, remembered_verdict, training_verdict
 
 
 class MoreTrained(NamedTuple):
@@ -159,4 +160,6 @@ def _remembering(
         digest = hashlib.sha256(str(asked.get("data")).encode())
         digest.update(fingerprint(recordings.trajectories, ()).encode())
         options[REQUEST] = {**asked, "data": digest.hexdigest()[:16]}
-    return model.replaced(record=replace(model.record, options=options))
+    metrics = dict(model.record.metrics)
+    metrics[VERDICT] = remembered_verdict(training_verdict(model, {}))
+    return model.replaced(record=replace(model.record, options=options, metrics=metrics))

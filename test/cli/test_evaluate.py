@@ -101,7 +101,7 @@ def test_bands_are_judged_by_how_much_of_what_came_they_cover(
     lines = run(*words).out.splitlines()
     table = lines[lines.index("share that bands of 80 % covered (%):") + 1 :]
     assert table[0].split()[:3] == ["observation", "bands", "h1"]
-    assert [row.split()[1] for row in table[2:]] == ["fixed", "adapted"]
+    assert [row.split()[1] for row in table[2:4]] == ["fixed", "adapted"]
     assert float(table[2].split()[2]) == round(100 * told["fixed"]["arm.position.elbow"][0], 1)
     outcome = run(*words[:-1], "0.999")
     assert outcome.code == 2
@@ -114,3 +114,34 @@ def test_plots_are_drawn(run: Run, robot: Path, model: Path, here: Path) -> None
     assert run("evaluate", robot, "--model", model, *words).code == 0
     assert (here / "errors.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (here / "forecast.svg").read_bytes()
+
+
+def test_it_ends_with_the_verdict_that_json_holds(run: Run, robot: Path, model: Path) -> None:
+    words = ["evaluate", robot, "--model", model, "--split", "0.6,0.2,0.2"]
+    result = json.loads(run(*words, "--json").out)
+    said = result["verdict"]
+    assert len(said["sentences"]) == 2
+    outcome = run(*words)
+    assert outcome.code == 0
+    *_, nothing, first, second = outcome.out.splitlines()
+    assert [nothing, first, second] == [
+        "",
+        f"verdict: {said['sentences'][0]}",
+        said["sentences"][1],
+    ]
+    paired, models = said["paired"], result["models"]
+    assert paired["baseline"] == "linear_arx"
+    ratio = np.divide(models["rff_psr"]["mse"], models["linear_arx"]["mse"])
+    np.testing.assert_allclose(paired["by_horizon"]["value"], ratio)
+
+
+def test_recordings_that_were_learned_from_are_called_that(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["--config", configuration, "--model", "linear_arx", "--bands", "none"]
+    assert run("train", robot, "--out", "m", *words).code == 0
+    said = run("evaluate", robot, "--model", "m").out
+    assert "On 600 ticks that it has learned from" in said
+    assert run("train", robot, "--out", "m", *words, "--split", "0.6,0.2,0.2").code == 0
+    said = run("evaluate", robot, "--model", "m", "--split", "0.6,0.2,0.2").out
+    assert "learned from" not in said

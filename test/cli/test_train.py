@@ -242,3 +242,39 @@ def test_truncated_recording_is_used_as_far_as_it_goes(
     lines = outcome.err.splitlines()
     assert lines
     assert all(line.startswith("rffpsr: warning: ") for line in lines)
+
+
+def test_it_ends_with_a_verdict_by_the_validation_part(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["train", robot, "--config", configuration, "--out", "m", "--model", "linear_arx"]
+    result = json.loads(run(*words, "--split", "0.6,0.2,0.2", "--json").out)
+    said = result["verdict"]
+    assert said["sentences"][0].startswith("On the validation part, which steered choices,")
+    errors = result["validation"]
+    ratio = np.divide(errors["linear_arx"]["mse"], errors["last_observation"]["mse"])
+    np.testing.assert_allclose(said["paired"]["by_horizon"]["value"], ratio)
+    kept = load_model(here / "m").record.metrics["verdict"]
+    assert kept == {"standing": said["standing"], "sentences": said["sentences"]}
+    assert run(*words, "--split", "0.6,0.2,0.2").out.splitlines()[-1] == said["sentences"][-1]
+    assert "Nothing was held out" in run(*words).out.splitlines()[-1]
+
+
+def test_an_ensemble_is_judged_by_what_was_held_out_in_turn(
+    run: Run, workshop: Any, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["train", robot, "--config", configuration, "--out", "m", *workshop.quick]
+    words += ["--set", "learning.folds=3", "--split", "0.6,0.2,0.2"]
+    outcome = run(*words)
+    assert outcome.code == 0
+    assert "120 validation (learned from as well: parts of both are held out" in outcome.out
+    assert "verdict: On parts held out in turn" in outcome.out
+    metrics = load_model(here / "m").record.metrics
+    assert metrics["held_out"]["baseline"] == "linear_arx"
+    errors = metrics["cross_validation"]
+    ratio = np.divide(errors["ensemble"]["mse"], errors["linear_arx"]["mse"])
+    np.testing.assert_allclose(metrics["held_out"]["by_horizon"]["value"], ratio)
+    told = run("info", "m").out.splitlines()
+    assert told[-2].startswith("verdict: On parts held out in turn")
+    assert any("held out in turn: ensemble" in line for line in told)
+    assert not any(line.split()[:1] == ["validation"] for line in told)

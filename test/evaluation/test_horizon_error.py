@@ -67,6 +67,22 @@ def test_errors_are_those_of_a_plain_loop(chunk: int, monkeypatch: pytest.Monkey
     np.testing.assert_allclose(errors.mse_by_trajectory, errors.squared_errors.sum(axis=2))
 
 
+def test_blocks_add_up_to_the_mean_squared_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models_forecasts, "_CHUNK", 17)  # chunks end within blocks
+    test = runs((30, 3, 200, 41))
+    errors = horizon_errors(LastObservation().fit(test), test, horizon=4, start=5)
+    # 5 horizons of 4 ticks: 22 origins are 1 block, 192 are 9, 33 are 1.
+    assert errors.block_errors.shape == (11, 4, 2)
+    np.testing.assert_allclose(errors.block_errors.sum(axis=0), errors.mse_by_observation)
+    alone = horizon_errors(LastObservation().fit(test), test[2:3], horizon=4, start=5)
+    np.testing.assert_allclose(errors.block_errors[1:10] * 3, alone.block_errors)
+
+
+def test_long_recordings_have_longer_blocks() -> None:
+    errors = horizon_errors(LastObservation().fit(runs()), runs((2000,)), horizon=4, start=5)
+    assert 35 <= len(errors.block_errors) <= 40
+
+
 def test_fit_is_0_for_the_mean_of_the_targets_and_100_for_the_truth() -> None:
     test = [Trajectory(np.arange(12.0) % 3, np.zeros(12))]
     errors = horizon_errors(Mean().fit(test), test, horizon=1, start=0)

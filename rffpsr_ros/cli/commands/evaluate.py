@@ -28,6 +28,12 @@ from rffpsr_ros.evaluation.report import (
     errors_as_json,
     text_table,
 )
+from rffpsr_ros.evaluation.verdict import (
+    ModelVerdict,
+    broken_promise,
+    paired_with_baseline,
+    verdict,
+)
 from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
 from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.arx.learner import LinearARX
@@ -41,9 +47,11 @@ from rffpsr_ros.training.recordings import (
     read_recordings,
     split_recordings,
 )
-from rffpsr_ros.training.request import kind_asked_for
+from rffpsr_ros.training.request import has_learned_from, kind_asked_for
 
 _SHOWN = (1, 2, 3, 5, 10)
+_FAR = 0.05
+"""The share of a column's range by which it must be exceeded for the verdict to name it."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -113,8 +121,10 @@ def run(arguments: argparse.Namespace) -> None:
             model, parts.test, arguments.coverage, arguments.horizon, arguments.start
         )
     beyond = extrapolations(model, parts.test)
+    seen = has_learned_from(model, parts.test)
+    said = _verdict(comparison, parts, covered, beyond, seen)
     result = _Result(
-        arguments.model, model.signature, recordings, parts, comparison, covered, beyond
+        arguments.model, model.signature, recordings, parts, comparison, covered, beyond, said
     )
     if arguments.json:
         say_json(result.as_json())
@@ -149,6 +159,24 @@ def _comparison(
     )
 
 
+def _verdict(
+    comparison: Comparison,
+    parts: Split,
+    covered: Coverage | None,
+    beyond: Sequence[Extrapolation],
+    seen: bool,
+) -> ModelVerdict:
+    """Return the verdict; ``seen`` is whether the model has learned from what it is judged on."""
+    judged_on = f"{sum(map(len, parts.test))} ticks"
+    limits = broken_promise(covered)
+    if sentence := told([one for one in beyond if one.furthest > _FAR]):
+        limits.append(sentence)
+    if seen:
+        judged_on += " that it has learned from"
+        limits.insert(0, "recordings that it has not learned from will tell more")
+    return verdict(paired_with_baseline(comparison.errors), judged_on, limits)
+
+
 def _plot(comparison: Comparison, parts: Split, arguments: argparse.Namespace) -> None:
     title = Path(arguments.model).name
     if arguments.plot:
@@ -169,6 +197,7 @@ class _Result(NamedTuple):
     comparison: Comparison
     covered: Coverage | None
     beyond: Sequence[Extrapolation]
+    verdict: ModelVerdict
 
     def as_json(self) -> dict[str, Any]:
         errors, names = self.comparison.errors, self.signature.observation_names
@@ -182,6 +211,7 @@ class _Result(NamedTuple):
             "models": {name: errors_as_json(one) for name, one in errors.items()},
             "bands": self.covered and coverage_as_json(self.covered, names),
             "extrapolations": [one.as_json() for one in self.beyond],
+            "verdict": self.verdict.as_json(),
         }
 
     def lines(self) -> list[str]:
@@ -207,7 +237,7 @@ class _Result(NamedTuple):
             lines += ["", f"share that bands of {100 * self.covered.nominal:g} % covered (%):"]
             table = coverage_table(self.covered, self.signature.observation_names)
             lines += table.splitlines()
-        return lines
+        return lines + self.verdict.lines()
 
 
 def _by_observation(errors: Mapping[str, HorizonErrors], column: int) -> Sequence[str]:

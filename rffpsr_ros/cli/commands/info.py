@@ -13,6 +13,11 @@ from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.models.loading import load
 from rffpsr_ros.models.storage import ModelFile
 from rffpsr_ros.training.request import kind_asked_for
+from rffpsr_ros.training.validation import CROSS_VALIDATION
+from rffpsr_ros.training.verdict import verdict_sentences
+
+_BLEND = "validation_mse"
+"""What an ensemble's file calls its errors on parts that were held out in turn."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -50,7 +55,8 @@ def _description(file: ModelFile, path: Path, asked: str, topics: Iterable[str])
     lines += _section("options", options)
     lines += _metrics(record["metrics"])
     lines += [f"note: {note}" for note in record["notes"]]
-    return lines
+    said = verdict_sentences(record["metrics"])
+    return lines + (["", f"verdict: {said[0]}", *said[1:]] if said else [])
 
 
 def _columns(signature: Mapping[str, Any], what: str) -> str:
@@ -73,7 +79,7 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _metrics(metrics: Mapping[str, Any]) -> list[str]:
     """Return every list of plain numbers over horizons, as one table."""
-    found = list(_curves(metrics, ""))
+    found = list(_curves(_told_once(metrics), ""))
     if not found:
         return []
     longest = max(len(curve) for _, curve in found)
@@ -83,6 +89,22 @@ def _metrics(metrics: Mapping[str, Any]) -> list[str]:
         rows.append([name, *cells, *[""] * (longest - len(curve))])
     table = aligned(rows, range(1, longest + 1))
     return ["", "mean squared error in training:", *(f"  {line}" for line in table)]
+
+
+def _told_once(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the metrics with parts that were held out in turn called that, and told once.
+
+    A model that was chosen by these has no other validation part, and repeats what it missed there.
+    """
+    in_turn = metrics.get(CROSS_VALIDATION)
+    if not isinstance(in_turn, Mapping):
+        return metrics
+    rest = {name: v for name, v in metrics.items() if name not in (CROSS_VALIDATION, _BLEND)}
+    by_now = metrics.get(_BLEND)
+    ensemble = in_turn.get("ensemble")
+    if isinstance(ensemble, Mapping) and ensemble.get("mse") != by_now:
+        rest["held out by now mse"] = by_now  # it has learned more since
+    return {**{f"held out in turn: {name}": v for name, v in in_turn.items()}, **rest}
 
 
 def _curves(metrics: Mapping[str, Any], prefix: str) -> list[tuple[str, Sequence[float | None]]]:

@@ -41,6 +41,7 @@ from rffpsr_ros.training.request import kind_asked_for
 from rffpsr_ros.training.train import Trained, TrainingPlan, train
 from rffpsr_ros.training.train_more import all_bags, save_with_kept, train_more
 from rffpsr_ros.training.validation import CROSS_VALIDATION
+from rffpsr_ros.training.verdict import VERDICT, training_verdict
 
 _LEARNING = "learning."
 _SHOWN = (1, 2, 3, 5, 10)
@@ -258,14 +259,14 @@ class _Summary(NamedTuple):
             "notes": list(record.notes),
             "validation": {name: errors_as_json(one) for name, one in trained.validation.items()},
             CROSS_VALIDATION: record.metrics.get(CROSS_VALIDATION, {}),
+            VERDICT: training_verdict(trained.model, trained.validation).as_json(),
             **({"profile": stages_as_json(self.stages)} if self.stages else {}),
         }
 
     def lines(self) -> list[str]:
         trained, model = self.trained, self.trained.model
-        used = [f"{ticks} {name}" for name, ticks in trained.parts.ticks().items() if ticks]
         lines = [
-            f"read {trained.recordings.describe()}; ticks used: {', '.join(used)}",
+            f"read {trained.recordings.describe()}; ticks used: {self._parts()}",
             f"learned {kind_asked_for(model)} in {self.seconds:.1f} s, written to {self.path}",
             *(f"note: {note}" for note in model.record.notes),
         ]
@@ -278,7 +279,17 @@ class _Summary(NamedTuple):
             lines += tried
         if self.stages:
             lines += ["", *stage_table(self.stages)]
-        return lines
+        return lines + training_verdict(model, trained.validation).lines()
+
+    def _parts(self) -> str:
+        """Return how many ticks each part has, and what became of it."""
+        ticks = self.trained.parts.ticks()
+        used = [f"{count} {name}" for name, count in ticks.items() if count]
+        if CROSS_VALIDATION in self.trained.model.record.metrics and ticks["validation"]:
+            used[1] += " (learned from as well: parts of both are held out in turn)"
+        if ticks["test"]:
+            used[-1] += " (left out)"
+        return ", ".join(used)
 
 
 def _candidates(record: TrainingRecord) -> list[str]:

@@ -32,6 +32,7 @@ from rffpsr_ros.numerics.priority import stand_back
 from rffpsr_ros.recipe.kept import Learned
 from rffpsr_ros.recipe.kept_file import kept_path, write_kept
 from rffpsr_ros.training.train import TrainingPlan
+from rffpsr_ros.training.verdict import training_verdict
 
 
 def main() -> int:
@@ -78,6 +79,7 @@ def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
         "trained_on": described,
         "mse": mean_squares,
         "decision": made.decision,
+        "verdict": " ".join(training_verdict(trained.model, trained.validation).sentences),
     }
 
 

@@ -179,7 +179,7 @@ class TrainingRun:
         return f"training {how}" + (f": {lines[-1]}" if lines else "")
 
 
-_TOLD = {"model": "model", "trained on": "trained_on", "decision": "decision"}
+_TOLD = {"model": "model", "trained on": "trained_on", "decision": "decision", "verdict": "verdict"}
 """What a status tells of a training, by its names in the result."""
 
 
