@@ -28,6 +28,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.nodes.demo.observer import Observer
 from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
 from rffpsr_ros.nodes.shared.package_files import package_folder
+from rffpsr_ros.parallel.processes import usable_cores
 from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channel_file import load_channels
@@ -114,7 +115,9 @@ class _Demonstration:
                 "channels_file": self._file,
                 "dataset_directory": self._episodes,
                 "model_path": self._folder / "synthetic.psr",
+                "train_anew": True,  # nothing of a demonstration before this one
                 "training_niceness": 0,  # nothing here is so urgent as that it ends
+                "training_processes": usable_cores(),
             },
         )
         self._observer.until(
