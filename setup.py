@@ -64,6 +64,16 @@ setup(
             "setuptools>=65",
             "onnxruntime>=1.14",
         ],
+        # The site of docs/, and the notebooks in it. No rosdep keys: no robot needs them.
+        "docs": [
+            "sphinx>=7.2",
+            "furo>=2024.1.29",
+            "myst-nb>=1.1",
+            "sphinx-copybutton>=0.5.2",
+            "sphinx-mathjax-offline>=0.0.2",
+            "nbclient>=0.7",
+            "ipykernel>=6.20",
+        ],
         "lint": ["ruff>=0.9", "mypy>=1.11", "types-PyYAML", "types-tqdm", "scipy-stubs"],
     },
     entry_points={

@@ -29,6 +29,9 @@ ROSDEP_KEYS = {
     "catkin_pkg": "python3-catkin-pkg-modules",
 }
 
+WITHOUT_KEYS = {"test", "lint", "docs", "sdf", "cluster", "fast", "export"}
+"""Extras whose requirements need no rosdep keys."""
+
 
 @pytest.fixture(scope="module")
 def manifest(checkout: Path) -> Package:
@@ -51,11 +54,7 @@ def run_time_requirements(setup_options: dict[str, Any]) -> list[str]:
     extras = setup_options["extras_require"]
     return [
         *setup_options["install_requires"],
-        *(
-            requirement
-            for extra in extras.keys() - {"test", "lint", "sdf", "cluster", "fast", "export"}
-            for requirement in extras[extra]
-        ),
+        *(requirement for extra in extras.keys() - WITHOUT_KEYS for requirement in extras[extra]),
     ]
 
 
@@ -65,7 +64,9 @@ def distribution_name(requirement: str) -> str:
 
 def test_manifest_is_of_format_3_and_built_by_ament_python(manifest: Package) -> None:
     assert manifest.package_format == 3
-    assert [str(export) for export in manifest.exports] == ["<build_type>ament_python</build_type>"]
+    build, pages = map(str, manifest.exports)
+    assert build == "<build_type>ament_python</build_type>"
+    assert pages == "<rosdoc2>rosdoc2.yaml</rosdoc2>"
     assert not manifest.buildtool_depends  # there is no rosdep key for ament_python
 
 

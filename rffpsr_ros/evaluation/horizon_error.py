@@ -83,7 +83,7 @@ class HorizonErrors:
 
     @property
     def fit_percent(self) -> Array:
-        """Return 100 (1 - |y - forecast| / |y - mean of y|), (H, d_o); 100 is perfect.
+        """Return ``100 (1 - |y - forecast| / |y - mean of y|)``, (H, d_o); 100 is perfect.
 
         Undefined (NaN) where the targets do not vary.
         """
