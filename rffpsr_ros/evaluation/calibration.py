@@ -19,6 +19,7 @@ from rffpsr_ros.models.bands import Bands, conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 FOLDS = 3
@@ -90,13 +91,15 @@ def coverage(
     nominal: float = 0.9,
     horizon: int = 10,
     start: int = 9,
+    progress: Progress = silent,
 ) -> Coverage | None:
     """Return which share of the observations the model's bands cover; None if it has none."""
     if model.bands is None:
         return None
     width = model.bands.half_width(nominal, horizon)
     observed, fixed, adapted = 0, 0, 0
-    for trajectory in trajectories:
+    for number, trajectory in enumerate(trajectories):
+        progress("judging bands", number / len(trajectories))
         adaptive = AdaptiveBands(model.bands, nominal, horizon)
         errors = np.abs(errors_by_origin(model, trajectory, horizon, start))
         observed = observed + np.isfinite(errors).sum(axis=0)

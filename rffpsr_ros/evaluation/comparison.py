@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors, horizon_errors
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.forecasts import Range
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -52,6 +54,7 @@ def compare(
     horizon: int = 10,
     start: int = 9,
     clip: Range | None = None,
+    progress: Progress = silent,
 ) -> Comparison:
     """Return the errors of models, and of what learners learn from ``train``, on ``test``.
 
@@ -65,6 +68,7 @@ def compare(
     entries = {}
     for name, given in models.items():
         seconds = None
+        progress(f"judging {name}", 0.0)
         if isinstance(given, PredictiveModel):
             model = given
         else:
@@ -72,7 +76,8 @@ def compare(
             model = given.fit(train, validation)
             seconds = time.process_time() - began
         began = time.perf_counter()
-        errors = horizon_errors(model, test, horizon, start, clip)
+        done = partial(progress, f"judging {name}")
+        errors = horizon_errors(model, test, horizon, start, clip, done)
         step = (time.perf_counter() - began) / sum(map(len, test))
         entries[name] = Entry(model, errors, seconds, step)
     return Comparison(entries, horizon, start, clip is not None, test[0].period)

@@ -8,7 +8,7 @@ observations this is exactly the evaluation behind the authors' figures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,6 +112,7 @@ def horizon_errors(
     horizon: int = 10,
     start: int = 9,
     clip: Range | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> HorizonErrors:
     """Return the errors of ``model`` on ``trajectories`` at horizons 1 to ``horizon``.
 
@@ -121,6 +122,8 @@ def horizon_errors(
         First origin (0-based tick), so the number of ticks a model has seen before it is judged.
     clip
         Lowest and highest forecast (d_o,) each; see `observation_range`.
+    progress
+        Called with the share of forecasts that are made.
 
     Raises
     ------
@@ -133,7 +136,8 @@ def horizon_errors(
         raise _nothing_to_score(start + horizon)  # before any array is as long as the horizon
     targets = [targets_by_origin(trajectory, horizon, start) for trajectory in trajectories]
     means = _mean_target(targets, start + horizon)
-    length = max(BLOCK_HORIZONS * horizon, -(-sum(map(len, targets)) // MOST_BLOCKS))
+    origins, made = sum(map(len, targets)), 0
+    length = max(BLOCK_HORIZONS * horizon, -(-origins // MOST_BLOCKS))
     errors, variances, counts, blocks = [], [], [], []
     for trajectory, target in zip(trajectories, targets, strict=True):
         count = np.isfinite(target).sum(axis=0)
@@ -145,6 +149,9 @@ def horizon_errors(
             squares = np.nan_to_num((forecast - target[here]) ** 2, nan=0.0, posinf=np.inf)
             square += squares.sum(axis=0)
             np.add.at(by_block, block[here], squares)
+            made += len(forecast)
+            if progress is not None:
+                progress(made / origins)
         scored = np.where(count, count, np.nan)
         errors.append(square / scored)
         variances.append(np.nansum((target - means) ** 2, axis=0) / scored)

@@ -1,0 +1,168 @@
+"""A model judged on recordings beside baselines, as ``rffpsr evaluate`` and its report tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.evaluation.calibration import Coverage, coverage
+from rffpsr_ros.evaluation.comparison import Comparison, compare
+from rffpsr_ros.evaluation.extrapolation import Extrapolation, extrapolations, told
+from rffpsr_ros.evaluation.report import coverage_as_json, errors_as_json
+from rffpsr_ros.evaluation.verdict import (
+    ModelVerdict,
+    broken_promise,
+    paired_with_baseline,
+    verdict,
+)
+from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
+from rffpsr_ros.models.arx.learner import LinearARX
+from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.contract import Learner, PredictiveModel
+from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.training.recordings import Split
+from rffpsr_ros.training.request import has_learned_from, kind_asked_for
+
+_FAR = 0.05
+"""The share of a column's range by which it must be exceeded for the verdict to name it."""
+
+
+class Judging(NamedTuple):
+    """How a model is judged.
+
+    Attributes
+    ----------
+    horizon
+        Ticks ahead that are forecast.
+    start
+        First origin (tick of a trajectory) whose forecast counts.
+    coverage
+        The share of later observations that prediction bands shall cover.
+    adapt
+        Whether the model stands beside itself as it corrects itself by its errors.
+    """
+
+    horizon: int = 10
+    start: int = 9
+    coverage: float = 0.9
+    adapt: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was measured of a model, and what is said of it.
+
+    Attributes
+    ----------
+    path
+        Where the model came from.
+    parts
+        Judged is the test part; linear ARX is learned from the others.
+    seen
+        Whether the model has learned from just what it is judged on.
+    """
+
+    path: str
+    model: PredictiveModel[Any]
+    parts: Split
+    options: Judging
+    comparison: Comparison
+    covered: Coverage | None
+    beyond: Sequence[Extrapolation]
+    seen: bool
+    verdict: ModelVerdict = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Come to the verdict."""
+        judged_on = f"{self.ticks} ticks"
+        limits = broken_promise(self.covered)
+        if sentence := told([one for one in self.beyond if one.furthest > _FAR]):
+            limits.append(sentence)
+        if self.seen:
+            judged_on += " that it has learned from"
+            limits.insert(0, "recordings that it has not learned from will tell more")
+        said = verdict(paired_with_baseline(self.comparison.errors), judged_on, limits)
+        object.__setattr__(self, "verdict", said)
+
+    @property
+    def ticks(self) -> int:
+        """Return the number of ticks judged on."""
+        return sum(map(len, self.parts.test))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures in JSON types."""
+        names = self.model.signature.observation_names
+        errors = self.comparison.errors
+        return {
+            "model": self.path,
+            "horizon": self.comparison.horizon,
+            "start": self.comparison.start,
+            "period": self.comparison.period,
+            "observation_names": list(names),
+            "ticks": self.ticks,
+            "models": {name: errors_as_json(one) for name, one in errors.items()},
+            "bands": self.covered and coverage_as_json(self.covered, names),
+            "extrapolations": [one.as_json() for one in self.beyond],
+            "verdict": self.verdict.as_json(),
+        }
+
+
+def judge(
+    model: PredictiveModel[Any],
+    path: str,
+    parts: Split,
+    options: Judging,
+    beside: Mapping[str, PredictiveModel[Any]] | None = None,
+    progress: Progress = silent,
+) -> Judgement:
+    """Judge a model on the test part, beside the last observation and linear ARX.
+
+    Linear ARX is learned from the training part, chosen by the validation part, and left out
+    where there is no training part.
+
+    Parameters
+    ----------
+    path
+        Where the model came from.
+    beside
+        Other models, by what they are to be called.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to judge on, or the model has no bands of that coverage.
+    """
+    if not parts.test:
+        raise InputError("nothing is left to test on; give more recordings or another split")
+    kind = kind_asked_for(model)
+    compared: dict[str, PredictiveModel[Any] | Learner] = {kind: model}
+    if options.adapt:
+        compared[f"{kind}, adaptive"] = AdaptiveModel(model, options.horizon)
+    compared |= beside or {}
+    compared.setdefault("last_observation", LastObservation().fit(parts.train or parts.test))
+    if parts.train:
+        compared.setdefault("linear_arx", LinearARX(future=options.horizon))
+    comparison = compare(
+        compared,
+        parts.test,
+        parts.train,
+        parts.validation or None,
+        options.horizon,
+        options.start,
+        progress=progress,
+    )
+    covered = coverage(
+        model, parts.test, options.coverage, options.horizon, options.start, progress
+    )
+    return Judgement(
+        path,
+        model,
+        parts,
+        options,
+        comparison,
+        covered,
+        extrapolations(model, parts.test),
+        has_learned_from(model, parts.test),
+    )
