@@ -44,8 +44,13 @@ def random_linear_system(
     )
 
 
-def simulate_linear(system: LinearSystem, ticks: int, seed: int) -> Trajectory:
-    """Return a run under white Gaussian actions, which begins at the mean state."""
+def simulate_linear(
+    system: LinearSystem, ticks: int, seed: int, gains: Array | None = None
+) -> Trajectory:
+    """Return a run under white Gaussian actions, which begins at the mean state.
+
+    Actions have deviation 1; ``gains`` (d_a, d_o) times the last observation are added to them.
+    """
     draw = np.random.default_rng(seed)
     actions = draw.normal(size=(ticks, system.action.shape[1]))
     values, vectors = np.linalg.eigh(system.innovation)
@@ -54,6 +59,8 @@ def simulate_linear(system: LinearSystem, ticks: int, seed: int) -> Trajectory:
     observations = np.empty_like(innovations)
     mean = system.start
     for t in range(ticks):
+        if gains is not None and t:
+            actions[t] += gains @ observations[t - 1]
         observations[t] = system.output @ mean + system.feedthrough @ actions[t] + innovations[t]
         mean = system.transition @ mean + system.action @ actions[t] + system.gain @ innovations[t]
     return Trajectory(observations, actions)
@@ -65,6 +72,20 @@ def optimal_forecasts(system: LinearSystem, run: Trajectory, origins: Array, ste
     (means,) = steady_state_means(system, start, observations, actions)
     ticks = origins[:, None] + np.arange(steps)
     return forecast_means(system, means[origins], run.actions[ticks])
+
+
+def favouring_policy(symbols: int, actions: int, chance: float) -> Array:
+    """Return the table (symbols, actions) of a policy with a favourite after each observation.
+
+    Others share the rest alike; the favourite of symbol s is action s, counted round.
+    """
+    table = np.full((symbols, actions), (1 - chance) / (actions - 1))
+    table[np.arange(symbols), np.arange(symbols) % actions] = chance
+    return table
+
+
+def _drawn(chances: Array, uniform: float) -> int:
+    return min(int(np.searchsorted(chances.cumsum(), uniform)), len(chances) - 1)
 
 
 class IOHMM(NamedTuple):
@@ -91,16 +112,24 @@ class IOHMM(NamedTuple):
             np.full(states, 1 / states),
         )
 
-    def simulate(self, ticks: int, seed: int) -> Trajectory:
-        """Return a run of symbols 0, 1, ... under uniformly drawn actions."""
+    def simulate(self, ticks: int, seed: int, policy: Array | None = None) -> Trajectory:
+        """Return a run of symbols 0, 1, ... under uniformly drawn actions.
+
+        ``policy`` (observations, actions) has the chance of each action after an observation, by
+        which actions are drawn instead.
+        """
         draw = np.random.default_rng(seed)
         states, choices, symbols = self.observation.shape
         actions = draw.integers(choices, size=ticks)
+        chosen_by = draw.random(ticks) if policy is not None else np.empty(0)
         chances = draw.random((ticks, 2))
         leads, shows = self.transition.cumsum(2), self.observation.cumsum(2)
         state = int(np.searchsorted(self.start.cumsum(), draw.random()))
         seen = np.empty(ticks)
-        for t, action in enumerate(actions):
+        for t in range(ticks):
+            if policy is not None and t:
+                actions[t] = _drawn(policy[int(seen[t - 1])], chosen_by[t])
+            action = actions[t]
             seen[t] = min(np.searchsorted(shows[state, action], chances[t, 0]), symbols - 1)
             state = min(int(np.searchsorted(leads[state, action], chances[t, 1])), states - 1)
         return Trajectory(seen, actions)

@@ -20,12 +20,21 @@ LARGEST_LOGARITHM = 30.0
 """Ratios are kept between its exponentials; `importance` limits weights far below."""
 
 
-def with_log_probability(trajectories: Sequence[Trajectory], column: int) -> list[Trajectory]:
-    """Return trajectories without one column of the actions, log pi(a) of the others."""
+LAST_OBSERVATION = 1
+"""Ticks that a policy reads which chooses by the last observation."""
+
+
+def with_log_probability(
+    trajectories: Sequence[Trajectory], column: int, memory: int | None = None
+) -> list[Trajectory]:
+    """Return trajectories without one column of the actions, log pi(a) of the others.
+
+    ``memory`` is the number of recorded ticks that the policy read; None: it may have read more.
+    """
     kept = [np.delete(trajectory.actions, column, axis=1) for trajectory in trajectories]
     blind = _blind_log_probabilities(kept)
     return [
-        _with_ratios(trajectory, actions, expected - trajectory.actions[:, column], column)
+        _with_ratios(trajectory, expected - trajectory.actions[:, column], memory, actions, column)
         for trajectory, actions, expected in zip(trajectories, kept, blind, strict=True)
     ]
 
@@ -44,9 +53,7 @@ def with_gaussian_policy(
         error = trajectory.actions[1:] - trajectory.observations[:-1] @ gains.T - offset
         chosen = _log_normal(error / deviation) - np.log(deviation).sum()
         difference = np.concatenate([[0.0], expected[1:] - chosen])
-        weighted.append(
-            _with_ratios(trajectory, trajectory.actions, np.nan_to_num(difference), None)
-        )
+        weighted.append(_with_ratios(trajectory, np.nan_to_num(difference), LAST_OBSERVATION))
     return weighted
 
 
@@ -79,7 +86,7 @@ def with_table_policy(
             )
         ratio = expected[1:] - np.log(np.where(rows >= 0, chance, 1.0))
         difference = np.concatenate([[0.0], np.where(rows >= 0, ratio, 0.0)])
-        weighted.append(_with_ratios(trajectory, trajectory.actions, difference, None))
+        weighted.append(_with_ratios(trajectory, difference, LAST_OBSERVATION))
     return weighted
 
 
@@ -107,16 +114,22 @@ def _log_normal(scaled: Array) -> Array:
 
 
 def _with_ratios(
-    trajectory: Trajectory, actions: Array, difference: Array, column: int | None
+    trajectory: Trajectory,
+    difference: Array,
+    memory: int | None,
+    actions: Array | None = None,
+    column: int | None = None,
 ) -> Trajectory:
+    """Return a trajectory with ratios and its policy's memory, of other actions where given."""
     names = [name for i, name in enumerate(trajectory.action_names) if i != column]
     ratios = np.exp(np.clip(difference, -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
     return Trajectory(
         trajectory.observations,
-        actions,
+        trajectory.actions if actions is None else actions,
         trajectory.period,
         trajectory.observation_names,
         names,
         trajectory.label,
         ratios,
+        memory,
     )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.data.windows import joined_windows, window_chunks
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
@@ -34,6 +35,13 @@ Read without any error, the past of every signal of limited bandwidth determines
 EXCITED = 0.05
 """A direction of future actions is excited if its variance given history is more than this share of
 the channel's variance."""
+CLEARLY = 4.0
+"""A direction varies so many times as much as it must where few windows could not hide it."""
+SELDOM = 0.05
+"""Share of the histories after which an action may vary as little as is told."""
+NEIGHBOURS = 50
+"""Windows whose histories are taken for one: those that resemble it most."""
+JUDGED_HISTORIES = 200
 REPRODUCED = 0.5
 """Correlation of a state direction between both halves of the data from which it counts."""
 
@@ -42,16 +50,36 @@ class ActionFreedom(NamedTuple):
     """How one channel's next k actions vary given history.
 
     Eigenvalues (k,), descending, of the covariance of the channel's future given history, in units
-    of the channel's variance.
+    of the channel's variance. The paper's condition is of every history: what varies on average
+    need not vary after each.
     """
 
-    alone: Array  # given history
-    eigenvalues: Array  # given history and the other channels' future
+    alone: Array  # given history, on average over histories
+    eigenvalues: Array  # given history and the other channels' future, on average
+    by_history: Array  # (H, k), given each of some histories; empty where windows are too few
 
     @property
     def directions(self) -> int:
         """Return how many of the k directions are excited."""
         return int(np.sum(self.eigenvalues > EXCITED))
+
+    @property
+    def seldom(self) -> Array:
+        """Return the eigenvalues (k,) at the least excited twentieth of histories."""
+        if not len(self.by_history):
+            return np.full(len(self.alone), np.nan)
+        return np.asarray(np.quantile(self.by_history, SELDOM, axis=0))
+
+    @property
+    def lost(self) -> int:
+        """Return how many directions are well excited on average and not so after a few histories.
+
+        These are the least excited twentieth.
+        """
+        if not len(self.by_history):
+            return 0
+        left = int(np.sum(self.seldom > EXCITED))
+        return max(0, int(np.sum(self.alone > CLEARLY * EXCITED)) - left)
 
     @property
     def coupled(self) -> bool:
@@ -90,18 +118,47 @@ def action_freedom(runs: Sequence[Run], past: int, future: int) -> list[ActionFr
     used = float(np.trace(np.linalg.solve(noisy, within)))
     covariance = ahead.T @ ahead / len(history) - cross.T @ np.linalg.solve(noisy, cross)
     covariance *= len(history) / max(1.0, len(history) - used)
-    return [_freedom(covariance, channel, future) for channel in range(columns)]
+    left = ahead - history @ np.linalg.solve(noisy, cross)
+    alike = _alike(history, future)
+    return [_freedom(covariance, left, alike, channel, future) for channel in range(columns)]
 
 
-def _freedom(covariance: Array, channel: int, future: int) -> ActionFreedom:
-    """Return one channel's eigenvalues, from the covariance (d_a k, d_a k) given history."""
+def _alike(history: Array, future: int) -> Array:
+    """Return for each of some histories which windows (H, NEIGHBOURS) resemble it most.
+
+    Of windows whose futures do not overlap; (0, NEIGHBOURS) where these are too few to differ.
+    """
+    apart = np.arange(0, len(history), future)
+    if len(apart) < 4 * NEIGHBOURS:
+        return np.empty((0, NEIGHBOURS), np.intp)
+    judged = history[evenly_spread(list(apart), JUDGED_HISTORIES)]
+    others = history[apart]
+    # |x - y|^2 less |x|^2, which is the same for all that x is compared with.
+    distance = (others**2).sum(axis=1) - 2 * judged @ others.T
+    return np.asarray(apart[np.argpartition(distance, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]])
+
+
+def _freedom(
+    covariance: Array, left: Array, alike: Array, channel: int, future: int
+) -> ActionFreedom:
+    """Return one channel's eigenvalues, from the covariance (d_a k, d_a k) given history.
+
+    ``left`` (N, d_a k) is what history does not explain of each window's future.
+    """
     own = np.zeros(len(covariance), bool)
     own[channel * future : (channel + 1) * future] = True
     alone = covariance[own][:, own]
     others = covariance[~own][:, ~own] + RESOLUTION**2 * np.eye(int(np.sum(~own)))
     cross = covariance[own][:, ~own]
     given_others = alone - cross @ np.linalg.solve(others, cross.T)
-    return ActionFreedom(np.linalg.eigvalsh(alone)[::-1], np.linalg.eigvalsh(given_others)[::-1])
+    near = left[:, own][alike]  # (H, NEIGHBOURS, k)
+    near = near - near.mean(axis=1, keepdims=True)
+    products = near.swapaxes(1, 2) @ near / (NEIGHBOURS - 1)
+    return ActionFreedom(
+        np.linalg.eigvalsh(alone)[::-1],
+        np.linalg.eigvalsh(given_others)[::-1],
+        np.linalg.eigvalsh(products)[:, ::-1],
+    )
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from rffpsr_ros.exploration.check import ChannelCheck, ExplorationCheck
 from rffpsr_ros.exploration.conditions import REPRODUCED
+from rffpsr_ros.numerics.arrays import Array
 
 Level = Literal["ok", "note", "warning"]
 
@@ -89,11 +92,17 @@ def _channel_as_json(channel: ChannelCheck) -> dict[str, Any]:
         "high": channel.high,
         "conditional_variances": channel.freedom and channel.freedom.eigenvalues.tolist(),
         "excited_directions": channel.freedom and channel.freedom.directions,
+        "least_conditional_variances": channel.freedom and _told(channel.freedom.seldom),
         "response_p_value": channel.response,
         "policy_p_value": channel.policy,
         "explained_by_past_observations": channel.explained,
         "explained_by_last_observation": channel.explained_by_last,
     }
+
+
+def _told(values: Array) -> list[float] | None:
+    """Return numbers as JSON knows them; None where they could not be measured."""
+    return None if np.isnan(values).any() else values.tolist()
 
 
 def _amount(check: ExplorationCheck) -> Finding:
@@ -149,6 +158,14 @@ def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
             " unless its effect is far from linear, excite it more, or leave it out",
         )
     span = f"from {channel.low:.3g} to {_with_unit(channel.high, channel)}"
+    if channel.freedom.lost:
+        return Finding(
+            "note",
+            name,
+            f"'{name}' ({span}) varies in {excited} of {future} directions on average, but after"
+            f" one history in twenty {channel.freedom.lost} of them are determined; what they cause"
+            " there cannot be learned, so vary it there too",
+        )
     if 3 * excited < future:
         return Finding(
             "note",

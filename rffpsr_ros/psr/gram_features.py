@@ -34,8 +34,12 @@ MATRICES = 6
 
 
 def needed_memory(windows: int, columns: int, rank: int) -> float:
-    """Return the bytes that learning from so many windows of so many values takes at its most."""
-    stage_one = 3 * rank**2 * min(rank, windows) + 2 * 4096 * rank**2
+    """Return the bytes that learning from so many windows of so many values takes at its most.
+
+    Windows span no more directions than there are of them, whatever ``rank`` allows.
+    """
+    rank = min(rank, windows)
+    stage_one = 3 * rank**3 + 2 * min(4096, windows) * rank**2
     return 8.0 * (MATRICES * windows**2 + 2 * windows * columns + stage_one)
 
 

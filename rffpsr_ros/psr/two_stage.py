@@ -14,6 +14,7 @@ import numpy as np
 from rffpsr_ros.data.feature_source import FeaturesOfWindows, FeatureSource
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.data.windows import Windows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.feature_set import (
@@ -24,7 +25,7 @@ from rffpsr_ros.psr.feature_set import (
     WindowFeatures,
     fit_features,
 )
-from rffpsr_ros.psr.importance import WeightedFeatureSet
+from rffpsr_ros.psr.importance import WeightedFeatures
 from rffpsr_ros.psr.instance_features import InstanceFeatures
 from rffpsr_ros.psr.stage_one import (
     ConditionalStageOne,
@@ -74,8 +75,8 @@ def two_stage_regression(
 ) -> TwoStageResult:
     """Learn W_sys and Q_0 from standardised runs (Algorithms 1 and Learn-RFF-PSR).
 
-    ``weighted`` holds the same windows as ``data`` with what each counts (`WeightedRecording`);
-    ``fit`` finds the features.
+    ``weighted`` holds the same windows as ``data`` with what each counts in stage one
+    (`WeightedRecording`); ``fit`` finds the features.
     """
     source = _as_source(data, options)
     if progress is not None:
@@ -83,10 +84,10 @@ def two_stage_regression(
     fitted = fit(source, options, generator)
     features = fitted.features.astype(fitted.precision)
     chunks = FeaturesOfWindows(source, features.__call__, fitted.sample)
+    counted = chunks
     if weighted is not None:
-        sample = weighted.sample(PROJECTION_WINDOWS, generator)
-        chunks = FeaturesOfWindows(weighted, WeightedFeatureSet(features).__call__, sample)
-    system = _learn_system(features, source, chunks, options, generator, progress)
+        counted = weighted_features(weighted, features.__call__)
+    system = _learn_system(features, source, counted, chunks, options, generator, progress)
     return TwoStageResult(fitted.features, system, fitted.lost)
 
 
@@ -104,7 +105,18 @@ def learn_system(
     chunks = FeaturesOfWindows(
         source, features.__call__, source.sample(PROJECTION_WINDOWS, generator)
     )
-    return _learn_system(features, source, chunks, options, generator, None)
+    return _learn_system(features, source, chunks, chunks, options, generator, None)
+
+
+def weighted_features(
+    source: WindowSource, features: Callable[[Windows, Array], WindowsT]
+) -> FeaturesOfWindows[WindowsT]:
+    """Return the features and weights of windows whose last action column is their weight.
+
+    Their sample, which stage one does not ask for, is empty.
+    """
+    nothing = Windows(*(np.empty((0, 0, 0)),) * 4)
+    return FeaturesOfWindows(source, WeightedFeatures(features).__call__, nothing)
 
 
 def _as_source(data: Sequence[Run] | WindowSource, options: TwoStageOptions) -> WindowSource:
@@ -116,16 +128,18 @@ def _as_source(data: Sequence[Run] | WindowSource, options: TwoStageOptions) -> 
 def _learn_system(
     features: FeatureSet,
     source: WindowSource,
+    counted: FeaturesOfWindows[WindowFeatures],
     chunks: FeaturesOfWindows[WindowFeatures],
     options: TwoStageOptions,
     generator: np.random.Generator,
     progress: Callable[[str, float], None] | None,
 ) -> SystemMap:
+    """Return the system map; ``counted`` are the ``chunks`` with what windows count."""
     report = progress or (lambda stage, fraction: None)
 
     report("stage one", 0.0)
     maps = stage_one(
-        chunks, NewRegression(options), options.ridge, options.stage_one_regularisation
+        counted, NewRegression(options), options.ridge, options.stage_one_regularisation
     )
     report("stage two", 0.0)
     projection = project_states(maps, chunks, options.state_rank, options.tolerance, generator)

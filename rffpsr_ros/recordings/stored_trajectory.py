@@ -86,6 +86,7 @@ class StoredTrajectory(Trajectory):
             "action_names": segment.action_names,
             "label": segment.label,
             "likelihood_ratios": None,
+            "policy_memory": None,
             "home": bag.home,
             "_reading": bag.reading,
             "_number": number,

@@ -35,6 +35,9 @@ class Trajectory:
     likelihood_ratios
         (T,) how much likelier than the policy that chose it a blind one would have been to choose
         each action; None: the policy was blind, or is unknown.
+    policy_memory
+        The policy that chose the actions read the last so many recorded ticks, and nothing else;
+        None: it may have read more.
     """
 
     observations: Array
@@ -44,6 +47,7 @@ class Trajectory:
     action_names: tuple[str, ...] = field(default=())
     label: str = ""
     likelihood_ratios: Array | None = None
+    policy_memory: int | None = None
 
     def __init__(
         self,
@@ -54,6 +58,7 @@ class Trajectory:
         action_names: Sequence[str] = (),
         label: str = "",
         likelihood_ratios: ArrayLike | None = None,
+        policy_memory: int | None = None,
     ) -> None:
         """Copy and check the arrays; a vector of length T counts as one column.
 
@@ -61,8 +66,8 @@ class Trajectory:
         ------
         InputError
             If lengths differ, the period is not positive, an action is not finite, an observation
-            is infinite, the names do not fit the columns, or the likelihood ratios are not one
-            finite number of at least 0 per tick.
+            is infinite, the names do not fit the columns, the likelihood ratios are not one
+            finite number of at least 0 per tick, or the policy's memory is not a number of ticks.
         """
         observed = _as_columns(observations, "observations")
         acted = _as_columns(actions, "actions")
@@ -81,6 +86,7 @@ class Trajectory:
         set_field(self, "action_names", _names(action_names, acted, "action"))
         set_field(self, "label", label)
         set_field(self, "likelihood_ratios", _ratios(likelihood_ratios, len(acted)))
+        set_field(self, "policy_memory", _memory(policy_memory))
         check_finite(observed, acted, self.observation_names, self.action_names)
 
     def __len__(self) -> int:
@@ -125,6 +131,12 @@ def _ratios(values: ArrayLike | None, ticks: int) -> Array | None:
         )
     ratios.setflags(write=False)
     return ratios
+
+
+def _memory(ticks: int | None) -> int | None:
+    if ticks is not None and not (isinstance(ticks, int) and ticks >= 0):
+        raise InputError(f"the policy's memory is {ticks!r}; it must be a number of ticks, or None")
+    return ticks
 
 
 def default_names(what: str, columns: int) -> tuple[str, ...]:

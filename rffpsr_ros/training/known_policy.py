@@ -3,7 +3,9 @@
 Either a channel of the actions holds the logarithm of the probability with which each action was
 chosen; it is read like any other, and then taken out of the actions:
 
-    dataset: {policy: {log_probability: CHANNEL}}
+    dataset: {policy: {log_probability: CHANNEL, memory: 3}}
+
+where ``memory`` is optional: the policy read the last so many recorded ticks, and nothing else;
 
 or the policy is Gaussian around a linear function of the last observation, in the columns' units:
 
@@ -38,7 +40,9 @@ _FORMS = (
     ("observations", "actions", "probabilities"),
 )
 """What a policy of each form needs."""
-_KEYS = (*(key for form in _FORMS for key in form), "offset")
+_OPTIONAL = {"log_probability": "memory", "gains": "offset"}
+"""What a form may have besides, by its first key."""
+_KEYS = (*(key for form in _FORMS for key in form), *_OPTIONAL.values())
 _GROUP = "dataset.policy"
 
 
@@ -60,10 +64,13 @@ def check_policy(configuration: ChannelConfiguration) -> None:
     if form is None:
         forms = ", or ".join(" and ".join(form) for form in _FORMS)
         raise InputError(f"{_GROUP} needs {forms}")
-    if extra := policy.keys() - {*form, *(("offset",) if "gains" in form else ())}:
+    if extra := policy.keys() - {*form, _OPTIONAL.get(form[0])}:
         raise InputError(
             f"{_GROUP} has {' and '.join(form)}, and also {', '.join(sorted(extra))}; give one form"
         )
+    memory = policy.get("memory")
+    if memory is not None and not (type(memory) is int and memory >= 0):
+        raise InputError(f"{_GROUP}.memory is {memory!r}; it must be a whole number of ticks")
     if "log_probability" in policy:
         names = [channel.name for channel in configuration.actions]
         if policy["log_probability"] not in names:
@@ -110,7 +117,8 @@ def apply_policy(
             raise InputError(
                 f"channel '{channel}' has {len(columns)} columns; one log-probability is needed"
             )
-        return with_log_probability(trajectories, columns[0]), columns[0]
+        memory = policy.get("memory")
+        return with_log_probability(trajectories, columns[0], memory), columns[0]
     size = len(names), trajectories[0].observations.shape[1]
     if "probabilities" in policy:
         return with_table_policy(trajectories, *_table(policy, *size)), None

@@ -7,6 +7,7 @@ import pytest
 
 from rffpsr_ros.exploration.check import check_exploration
 from rffpsr_ros.exploration.findings import Finding, as_json, findings, warnings
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.simulation.excitation import excitation, mixed_policy
@@ -106,6 +107,39 @@ def test_the_swimmer_that_seeks_its_goal_half_the_time_is_not_blind() -> None:
         return mixed_policy(generator, blind, seek_goal, 0.5, low, high)
 
     assert set(warned(dataset(SWIMMER, policy, 24, 100, seed=3, noise=0.05))) == {"policy"}
+
+
+def resting(system: System) -> Make:
+    """Random commands while the first observation is positive, a controller's own below."""
+    low, high = system.action_limits
+
+    def policy(generator: np.random.Generator) -> Policy:
+        return lambda time, seen: np.clip(
+            generator.uniform(low, high) if seen[0] > 0 else -0.2 * seen[:1], low, high
+        )
+
+    return policy
+
+
+def test_an_action_that_rests_after_some_histories_is_noted() -> None:
+    system = LinearSystem(0)
+    rested, varied = (
+        check_exploration(dataset(system, make, 10, 400, 3), RFFPSROptions(past=5, future=5))
+        for make in (resting(system), signal("uniform", system, hold=system.period))
+    )
+    for check, lost in ((rested, 1), (varied, 0)):
+        freedom = check.channels[0].freedom
+        assert freedom is not None
+        assert freedom.by_history.shape[1] == 5
+        assert freedom.directions > 0  # pooled, both are excited
+        assert freedom.lost == lost
+        # Averages over histories are near what is pooled.
+        mean = freedom.by_history.mean(axis=0).sum()
+        assert mean == pytest.approx(freedom.alone.sum(), rel=0.2)
+    (note,) = (one for one in findings(rested) if one.subject == "u0")
+    assert note.level == "note"
+    assert "after one history in twenty 1 of them are determined" in note.sentence
+    assert as_json(rested)["actions"][0]["least_conditional_variances"][-1] < 0.05
 
 
 def test_channels_in_lockstep_are_flagged_as_that() -> None:

@@ -14,6 +14,7 @@ from rffpsr_ros.data.windows import Windows, window_chunks
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors, observation_range
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
+from rffpsr_ros.models.hse_psr.model import HSEPSRModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.feature_set import FeatureSet, fit_products
@@ -165,6 +166,8 @@ def test_the_pullback_is_the_gradient() -> None:
 
 def test_more_windows_than_the_memory_allows_are_refused_with_what_they_need() -> None:
     assert needed_memory(100_000, 60, 30) > 4e11
+    # 35 windows span 35 directions, whatever rank is allowed.
+    assert needed_memory(35, 60, 1000) == needed_memory(35, 60, 35) < 1e8
     draw = np.random.default_rng(0)
     long = [Trajectory(draw.normal(size=5000), draw.normal(size=5000)) for _ in range(2)]
     with pytest.raises(InputError, match=r"windows need \d+\.\d GB and 0\.1 GB are allowed"):
@@ -178,3 +181,20 @@ def test_on_the_papers_data_it_is_better_than_the_authors_hse_psr() -> None:
     errors = horizon_errors(model, data.test, clip=observation_range(data.train))
     assert errors.mse.mean() < 0.1  # the authors': .23, with 8.2 GB
     assert needed_memory(700, 62, 30) < 0.5e9
+
+
+def test_a_rank_beyond_the_windows_is_limited_by_them() -> None:
+    actions = np.random.default_rng(0).uniform(-1, 1, (40, 1))
+    trajectory = Trajectory(np.cumsum(actions, axis=0), actions)
+
+    def learned(rank: int) -> HSEPSRModel:
+        model = HSEPSR(rank=rank, past=2, future=2).fit([trajectory], [trajectory])
+        assert isinstance(model, HSEPSRModel)
+        return model
+
+    model, other = learned(1000), learned(17)
+    assert "rank 1000 limited to 17 by 36 windows" in model.record.notes
+    assert other.record.notes == ()
+    plans = actions[:5]
+    forecasts = [one.predict(one.initial_state(), plans) for one in (model, other)]
+    np.testing.assert_array_equal(forecasts[0], forecasts[1])

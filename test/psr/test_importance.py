@@ -9,9 +9,26 @@ from rffpsr_ros.data.likelihood_ratios import (
     with_table_policy,
 )
 from rffpsr_ros.data.scaling import fit_scaling
-from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.data.window_source import StandardisedRecording, WindowSource
+from rffpsr_ros.data.windows import window_chunks
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.psr.importance import LIMIT, USEFUL, WeightedRecording, importance
+from rffpsr_ros.models.io_hmm.symbols import indicators
+from rffpsr_ros.psr.importance import (
+    ENOUGH,
+    LIMIT,
+    USEFUL,
+    Importance,
+    WeightedRecording,
+    importance,
+)
+from rffpsr_ros.psr.stage_one import ConditionalStageOne, JointStageOne, StageOne
+from rffpsr_ros.psr.two_stage import (
+    NewRegression,
+    TwoStageOptions,
+    stage_one,
+    two_stage_regression,
+    weighted_features,
+)
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -58,6 +75,7 @@ def test_a_table_gives_the_ratios_of_the_policy_that_was_drawn_from_it() -> None
     expected = share[choices] / chances[np.roll(symbols, 1), choices]
     expected[[0, 501]] = 1.0
     np.testing.assert_allclose(ratios, expected, rtol=1e-12)
+    assert with_table_policy([run], seen, acted, chances)[0].policy_memory == 1
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.02)
 
 
@@ -73,13 +91,22 @@ def test_a_table_that_did_not_choose_these_actions_is_refused() -> None:
 def test_the_product_is_the_longest_that_leaves_a_useful_number_of_windows() -> None:
     generator = np.random.default_rng(0)
     ratios = np.where(generator.random(100_000) < 0.6, 1 / 0.6, 0.0)
-    run = Trajectory(np.zeros(len(ratios)), np.zeros(len(ratios)), likelihood_ratios=ratios)
-    weighting = importance([run], 20, 10)
-    assert weighting is not None
+
+    def weighting(ticks: int) -> Importance:
+        run = Trajectory(np.zeros(ticks), np.zeros(ticks), likelihood_ratios=ratios[:ticks])
+        found = importance([run], 20, 10)
+        assert found is not None
+        return found
+
     # All of m ticks are blind in a share 0.6^m of the windows.
-    assert weighting.length == 2
-    assert weighting.effective == pytest.approx(0.36 * weighting.windows, rel=0.05)
-    assert weighting.effective >= USEFUL * weighting.windows
+    few = weighting(2000)
+    assert few.length == 2
+    assert few.effective == pytest.approx(0.36 * few.windows, rel=0.1)
+    assert few.effective >= USEFUL * few.windows
+    # Of many windows a smaller share is enough.
+    many = weighting(100_000)
+    assert many.length > 5
+    assert many.effective >= ENOUGH
 
 
 def test_single_weights_are_limited() -> None:
@@ -91,6 +118,83 @@ def test_single_weights_are_limited() -> None:
     weights = weighting.weights(ratios)
     assert weights.max() == weighting.limit
     assert weighting.limit == pytest.approx(LIMIT * np.mean(ratios[5:-3]))
+
+
+def with_memory(run: Trajectory, memory: int | None) -> Trajectory:
+    ratios = run.likelihood_ratios
+    return Trajectory(run.observations, run.actions, likelihood_ratios=ratios, policy_memory=memory)
+
+
+def test_the_first_ticks_ratio_is_left_out_where_history_holds_all_that_the_policy_read() -> None:
+    run = looking_run(2000, 0)
+    assert run.likelihood_ratios is not None
+    kept = importance([run], 3, 2)
+    left_out = importance([with_memory(run, 1)], 3, 2)
+    assert kept is not None
+    assert left_out is not None
+    assert (kept.first, left_out.first) == (0, 1)
+    ratios = run.likelihood_ratios
+    following = np.append(ratios[1:], 1.0)
+    two = Importance(2, np.inf, 0, 0.0, first=1).weights(ratios)
+    np.testing.assert_allclose(two, following * np.append(following[1:], 1.0))
+    assert (kept.length, left_out.length) == (3, 2)  # all ticks of the extended future, or others
+    # One tick costs what another does: with both, the share of windows that count is the square.
+    share = importance([with_memory(run, 1)], 3, 1)
+    assert share is not None
+    whole = ratios[:-1] * ratios[1:]
+    squared = whole.sum() ** 2 / (whole**2).sum() / len(whole)
+    assert (share.effective / share.windows) ** 2 == pytest.approx(squared, rel=0.1)
+
+
+def test_the_first_ticks_ratio_stays_where_the_policy_may_have_read_more() -> None:
+    run = looking_run(500, 0)
+    for given, held in (([run], None), ([with_memory(run, 4)], None), ([with_memory(run, 2)], 1)):
+        weighting = importance(given, 3, 2, held)
+        assert weighting is not None
+        assert weighting.first == 0
+    mixed = importance([with_memory(run, 1), run], 3, 2)
+    assert mixed is not None
+    assert mixed.first == 0
+
+
+@pytest.mark.parametrize("method", ["joint", "conditional"])
+def test_the_first_ticks_ratio_cancels_in_stage_one(method: str) -> None:
+    # A table over history and actions holds any function: there it cancels but for the ridge.
+    generator = np.random.default_rng(0)
+    history, action, output = (generator.integers(n, size=4000) for n in (3, 2, 4))
+    features = indicators(history, 3), indicators(action, 2), indicators(output, 4)
+    ratio = np.array([[0.6, 3.0], [0.7, 2.0], [5.0, 0.55]])[history, action]
+    found = []
+    for weights in (None, ratio):
+        regression: StageOne = (
+            JointStageOne(3, 2, 4, "squared") if method == "joint" else ConditionalStageOne(3, 2, 4)
+        )
+        regression.add(*features, weights)
+        found.append(regression.solve(1e-9, 1e-9)(np.eye(3)))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+def test_weights_enter_stage_one_alone() -> None:
+    run = looking_run(3000, 5)
+    weighting = importance([run], 3, 2)
+    assert weighting is not None
+    scalings = fit_scaling([run.observations]), fit_scaling([run.actions])
+    plain = WindowSource([StandardisedRecording(run, *scalings)], 3, 2)
+    counted = WindowSource([WeightedRecording(run, *scalings, weighting)], 3, 2)
+    options = TwoStageOptions(past=3, future=2, features=20, rank=8, state_rank=5)
+    generator = np.random.default_rng(0)
+    learned = two_stage_regression(plain, options, generator, weighted=counted)
+    features = learned.features.astype(np.float32)
+    maps = stage_one(
+        weighted_features(counted, features.__call__),
+        NewRegression(options),
+        options.ridge,
+        options.stage_one_regularisation,
+    )
+    (chunks,) = [list(window_chunks([plain.recordings[0].read()], 3, 2))]
+    states = np.concatenate([maps.state(features(chunk).history) for chunk in chunks])
+    mean = states.reshape(len(states), -1).mean(axis=0) @ learned.system.state_projection
+    np.testing.assert_allclose(learned.system.initial, mean, rtol=1e-4, atol=1e-6)
 
 
 def test_without_a_policy_nothing_is_weighted() -> None:
@@ -134,6 +238,12 @@ def test_wrong_ratios_are_refused() -> None:
         Trajectory(np.zeros(3), np.zeros(3), likelihood_ratios=[1.0, -1.0, 1.0])
 
 
+@pytest.mark.parametrize("memory", [-1, 0.5])
+def test_a_wrong_memory_is_refused(memory: float) -> None:
+    with pytest.raises(InputError, match=r"policy's memory is .*number of ticks"):
+        Trajectory(np.zeros(3), np.zeros(3), policy_memory=memory)  # type: ignore[arg-type]
+
+
 def test_a_log_probability_becomes_a_ratio_and_leaves_the_actions() -> None:
     run = looking_run(20_000, 1)
     chosen = np.log(0.5 / run.likelihood_ratios)  # type: ignore[operator]
@@ -141,6 +251,8 @@ def test_a_log_probability_becomes_a_ratio_and_leaves_the_actions() -> None:
     (found,) = with_log_probability([recorded], 0)
     np.testing.assert_array_equal(found.actions, run.actions)
     assert found.action_names == ("action[1]",)
+    assert found.policy_memory is None
+    assert with_log_probability([recorded], 0, 2)[0].policy_memory == 2
     # The blind policy is the actions' own distribution: half and half, nearly.
     np.testing.assert_allclose(found.likelihood_ratios, run.likelihood_ratios, rtol=0.05)  # type: ignore[arg-type]
 

@@ -86,6 +86,13 @@ def _figures(check: ExplorationCheck) -> list[str]:
         ("history x future actions (conditional)", posed.history_action),
         ("states' spread, squared (stage two)", posed.state**2),
     ]
+    for channel in check.channels:
+        if channel.freedom is None:
+            continue
+        rows.append((f"next '{channel.name}' given history, pooled", channel.freedom.alone))
+        if len(channel.freedom.by_history):
+            seldom = channel.freedom.seldom
+            rows.append((f"next '{channel.name}' given one history, lowest 5 %", seldom))
     table = [["eigenvalues of", "how many", "largest", "smallest", "condition"]]
     for name, values in rows:
         smallest = max(float(values[-1]), 0.0)

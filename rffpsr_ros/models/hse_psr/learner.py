@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,9 @@ class HSEPSROptions(RFFPSROptions):
 
     Attributes
     ----------
+    rank
+        Directions of the kernel that are kept, at most; a direction needs two windows, so fewer
+        windows leave fewer.
     memory
         GB that learning may take; more windows than fit are refused.
     """
@@ -67,6 +70,15 @@ class HSEPSR(SingleRFFPSR):
     def __init__(self, **options: Any) -> None:
         """Check the options, those of `HSEPSROptions`."""
         super().__init__(**options)
+
+    def _limited(
+        self, options: RFFPSROptions, windows: int
+    ) -> tuple[RFFPSROptions, tuple[str, ...]]:
+        possible = windows // 2 - 1
+        if not 1 <= possible < options.rank:
+            return options, ()
+        note = f"rank {options.rank} limited to {possible} by {windows} windows"
+        return replace(options, rank=possible), (note,)
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator

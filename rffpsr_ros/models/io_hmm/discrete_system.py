@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from functools import partial
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,11 @@ from rffpsr_ros.models.io_hmm.symbols import Histories, SymbolFeatures, SymbolMa
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.numerics.packing import symmetric_half
-from rffpsr_ros.psr.stage_one import JointOperators
+from rffpsr_ros.psr.stage_one import ConditionalOperators, JointOperators, TensorOperators
 from rffpsr_ros.psr.stage_two import StageOneMaps, project_states, stage_two_nested
-from rffpsr_ros.psr.two_stage import stage_one
+from rffpsr_ros.psr.two_stage import stage_one, weighted_features
+
+DiscreteStageOne = Literal["joint", "conditional"]
 
 OFTEN = 20
 """Occurrences from which an ending of the history is a class of its own."""
@@ -61,13 +64,22 @@ class DiscreteOptions:
     future: int
     ridge: float = 1e-9
     regularisation: float = 1e-6
+    stage_one: DiscreteStageOne = "joint"
 
 
 def learn_discrete_systems(
-    runs: Sequence[Run], symbols: int, actions: int, options: DiscreteOptions, ranks: Sequence[int]
+    runs: Sequence[Run],
+    symbols: int,
+    actions: int,
+    options: DiscreteOptions,
+    ranks: Sequence[int],
+    counted: Sequence[Run] | None = None,
 ) -> list[DiscreteSystem]:
-    """Return the systems of each rank, or the largest possible, found in runs of codes."""
-    maps, histories = indicator_stage_one(runs, symbols, actions, options)
+    """Return the systems of each rank, or the largest possible, found in runs of codes.
+
+    ``counted`` are the runs with what each window counts in stage one, see `weighted_runs`.
+    """
+    maps, histories = indicator_stage_one(runs, symbols, actions, options, counted)
     projection = project_states(maps, histories, max(ranks), 1e-9, np.random.default_rng(0))
     possible = sorted({min(rank, projection.shape[1]) for rank in ranks})
     learned = stage_two_nested(maps, histories, projection, options.ridge, possible)
@@ -91,16 +103,27 @@ def learn_discrete_systems(
 
 
 def indicator_stage_one(
-    runs: Sequence[Run], symbols: int, actions: int, options: DiscreteOptions
+    runs: Sequence[Run],
+    symbols: int,
+    actions: int,
+    options: DiscreteOptions,
+    counted: Sequence[Run] | None = None,
 ) -> tuple[StageOneMaps, FeaturesInMemory[SymbolFeatures]]:
     """Return stage one as functions of the history's class, and the classes with their counts.
 
     Stage one depends on the class alone, so stage two sums over the classes.
     """
-    source = WindowSource.of_runs(runs, options.past, options.future)
     classes = SymbolMaps(_frequent(runs, symbols, actions, options))
-    chunks = FeaturesOfWindows(source, classes.__call__, source.sample(1, np.random.default_rng(0)))
-    maps = stage_one(chunks, CountingStageOne, options.ridge, options.regularisation)
+    if counted is None:
+        source = WindowSource.of_runs(runs, options.past, options.future)
+        chunks = FeaturesOfWindows(
+            source, classes.__call__, source.sample(1, np.random.default_rng(0))
+        )
+    else:
+        source = WindowSource.of_runs(counted, options.past, options.future)
+        chunks = weighted_features(source, classes.__call__)
+    regression = partial(CountingStageOne, method=options.stage_one)
+    maps = stage_one(chunks, regression, options.ridge, options.regularisation)
     counts = np.zeros(classes.histories.size)
     for chunk in window_chunks(runs, options.past, options.future):
         counts += np.bincount(_classes(classes.histories, chunk), minlength=len(counts))
@@ -157,14 +180,19 @@ def discrete_step(system: DiscreteSystem, belief: Array, action: Array, symbols:
 
 
 class CountingStageOne:
-    """What `JointStageOne` learns from indicators, without multiplying all their zeros.
+    """What stage one learns from indicators, without multiplying all their zeros.
 
-    The joint table P(o, a | h) and the table P(a | h) of the paper's appendix "IO-HMM".
+    Joint, as `JointStageOne`: the tables P(o, a | h) and P(a | h) of the paper's appendix "IO-HMM",
+    divided by each other. Conditional, as `ConditionalStageOne`: P(o | h, a) at once. Tables hold
+    any function of h and a, so the two differ by their regularisation only: the former shrinks
+    actions that are rare given history, the latter those that are rare together with it.
     """
 
-    def __init__(self, history: int, actions: int, outputs: int) -> None:
+    def __init__(
+        self, history: int, actions: int, outputs: int, method: DiscreteStageOne = "joint"
+    ) -> None:
         """Prepare an empty table for feature sizes."""
-        self._counts = np.zeros((history, outputs, actions))
+        self._counts, self._method = np.zeros((history, outputs, actions)), method
 
     def add(
         self, history: Array, actions: Array, outputs: Array, weights: Array | None = None
@@ -179,10 +207,13 @@ class CountingStageOne:
         """Add the counts of other windows."""
         self._counts += other._counts
 
-    def solve(self, ridge: float, regularisation: float) -> JointOperators:
-        """Return the fitted joint S1."""
+    def solve(self, ridge: float, regularisation: float) -> ConditionalOperators:
+        """Return the fitted map; ``regularisation`` is of joint S1 only."""
         histories, _, actions = self._counts.shape
         joint = self._counts / self._counts.sum()
+        if self._method == "conditional":
+            by_both = joint.sum(1, keepdims=True) + ridge
+            return TensorOperators((joint / by_both).transpose(1, 0, 2))
         by_history = joint.sum((1, 2)) + ridge
         given_history = joint / by_history[:, None, None]
         rows, columns = symmetric_half(actions)

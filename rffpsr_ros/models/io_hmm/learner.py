@@ -16,6 +16,7 @@ from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.io_hmm.discrete_system import (
     DiscreteOptions,
+    DiscreteStageOne,
     DiscreteSystem,
     discrete_step,
     learn_discrete_systems,
@@ -27,6 +28,7 @@ from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.importance import Importance, importance, weighted_runs
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 MOST_SYMBOLS = 64
@@ -60,23 +62,34 @@ class IOHMM(InMemoryLearner[IOHMMModel]):
         or where tables of longer ones would be too large.
     state_rank
         Cap on the belief's size, which is chosen.
+    stage_one
+        ``joint`` or ``conditional``.
 
     Notes
     -----
     Choices are made by the squared error of one-step probabilities on the validation trajectories,
-    else on training trajectories held out; the chosen model is then learned from all of them.
+    else on training trajectories held out; the chosen model is then learned from all of them. Where
+    the policy that chose the actions is known, windows are weighted in stage one (`importance`).
     """
 
-    configurable = ("past", "future", "state_rank")
+    configurable = ("past", "future", "state_rank", "stage_one")
 
-    def __init__(self, past: int = 3, future: int = 2, state_rank: int = 20) -> None:
+    def __init__(
+        self,
+        past: int = 3,
+        future: int = 2,
+        state_rank: int = 20,
+        stage_one: DiscreteStageOne = "joint",
+    ) -> None:
         """Check the options.
 
         Raises
         ------
         InputError
-            If one of them is not a whole number of at least 1.
+            If a number is not whole and at least 1, or stage one is neither of the two.
         """
+        check_type("stage_one", stage_one, DiscreteStageOne)
+        self.stage_one: DiscreteStageOne = stage_one
         for name, value in (("past", past), ("future", future), ("state_rank", state_rank)):
             check_type(name, value, int)
             require(name, value, lambda v: v >= 1, "at least 1")
@@ -100,28 +113,34 @@ class IOHMM(InMemoryLearner[IOHMMModel]):
             learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))
         sizes = len(symbols.rows), len(choices.rows)
         with one_blas_thread():
-            chosen = self._choose(codes(learn_from), codes(judge_by), sizes, progress)
-            (system,) = learn_discrete_systems(codes(train), *sizes, chosen.options, [chosen.rank])
+            chosen = self._choose(learn_from, codes(learn_from), codes(judge_by), sizes, progress)
+            weighting, counted = _weighted(train, codes(train), chosen.options)
+            (system,) = learn_discrete_systems(
+                codes(train), *sizes, chosen.options, [chosen.rank], counted
+            )
         options = {
             "past": chosen.options.past,
             "future": chosen.options.future,
             "state_rank": len(system.start),
+            "stage_one": self.stage_one,
         }
-        record = TrainingRecord(options, {"validation_brier": chosen.score})
+        notes = () if weighting is None else (weighting.describe(),)
+        record = TrainingRecord(options, {"validation_brier": chosen.score}, notes)
         return IOHMMModel(
             signature, record, IOHMMParts(system, symbols, choices, chosen.options.past)
         )
 
     def _choose(
         self,
+        trajectories: Sequence[Trajectory],
         runs: Sequence[Run],
         held_out: Sequence[Run],
         sizes: tuple[int, int],
         progress: Progress,
     ) -> _DiscreteCandidate:
-        """Return the best history length, future length and rank."""
+        """Return the best history length, future length and rank; ``runs`` are codes."""
         possible = [
-            DiscreteOptions(past, future)
+            DiscreteOptions(past, future, stage_one=self.stage_one)
             for future in range(1, self.future + 1)
             for past in range(1, min(self.past, MOST_PAST) + 1)
             if (past, future) == (1, 1)
@@ -134,11 +153,25 @@ class IOHMM(InMemoryLearner[IOHMMModel]):
         tried: list[_DiscreteCandidate] = []
         for number, options in enumerate(possible):
             ranks = range(1, self.state_rank + 1)
-            for system in learn_discrete_systems(runs, *sizes, options, ranks):
+            _, counted = _weighted(trajectories, runs, options)
+            for system in learn_discrete_systems(runs, *sizes, options, ranks, counted):
                 score = _score(system, held_out)
                 tried.append(_DiscreteCandidate(score, options, len(system.start)))
             progress("two-stage regression", (number + 1) / len(possible))
         return min(tried, key=lambda candidate: candidate.score)
+
+
+def _weighted(
+    trajectories: Sequence[Trajectory], runs: Sequence[Run], options: DiscreteOptions
+) -> tuple[Importance | None, list[Run] | None]:
+    """Return how windows are weighted, and runs of codes with their weights, or neither.
+
+    Classes of histories are endings of at least one tick, so only that one they hold for certain.
+    """
+    weighting = importance(trajectories, options.past, options.future, held=1)
+    if weighting is None:
+        return None, None
+    return weighting, weighted_runs(runs, trajectories, weighting)
 
 
 def _codebook(what: str, columns: Sequence[np.ndarray]) -> Codebook:

@@ -100,8 +100,8 @@ class SymbolMaps:
 
     histories: Histories
 
-    def __call__(self, windows: Windows) -> SymbolFeatures:
-        """Return the indicator features of windows."""
+    def __call__(self, windows: Windows, weights: Array | None = None) -> SymbolFeatures:
+        """Return the indicator features of windows, and what each counts."""
         symbols, actions = self.histories.symbols, self.histories.actions
         observed, acted = windows.observations[:, :, 0], windows.actions[:, :, 0]
         classes = self.histories.classes(
@@ -114,6 +114,7 @@ class SymbolMaps:
                 FeaturePair(sequence(acted, actions), sequence(observed, symbols)),
                 FeaturePair(sequence(acted[:, :1], actions), sequence(observed[:, :1], symbols)),
             ),
+            weights,
         )
 
 

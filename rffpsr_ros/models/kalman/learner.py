@@ -25,6 +25,7 @@ from rffpsr_ros.models.training_set import training_signature
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.importance import importance, weighted_runs
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 RIDGES = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
@@ -62,7 +63,8 @@ class Kalman(InMemoryLearner[KalmanModel]):
     Notes
     -----
     Choices are made by the error of forecasts on the validation trajectories, else on training
-    trajectories held out; the chosen model is then learned from all training trajectories.
+    trajectories held out; the chosen model is then learned from all training trajectories. Where
+    the policy that chose the actions is known, windows are weighted in stage one (`importance`).
     """
 
     configurable = ("past", "future", "order")
@@ -102,9 +104,13 @@ class Kalman(InMemoryLearner[KalmanModel]):
             learn_from, judge_by = hold_out(train, 2 * (self.past + self.future + 1))
         with one_blas_thread():
             held_out = _first_ticks(standardise(judge_by, *scalings))
-            chosen = self._choose(standardise(learn_from, *scalings), held_out, progress)
+            chosen = self._choose(
+                learn_from, standardise(learn_from, *scalings), held_out, progress
+            )
             runs = standardise(train, *scalings)
-            (system,) = learn_linear_systems(runs, chosen.options, [chosen.order])
+            weighting = importance(train, chosen.options.past, self.future)
+            counted = None if weighting is None else weighted_runs(runs, train, weighting)
+            (system,) = learn_linear_systems(runs, chosen.options, [chosen.order], counted)
             settling = _settling(held_out, chosen.options)
             errors = forecast_errors(system, held_out, *settling, exact=True, whole=True)
             by_horizon = [np.nanmean(error**2, axis=(0, 1)) for error in errors]
@@ -112,13 +118,21 @@ class Kalman(InMemoryLearner[KalmanModel]):
         record = TrainingRecord(
             {**vars(chosen.options), "order": chosen.order},
             {"validation_mse": mse.sum(axis=1).tolist(), "score": chosen.score},
+            () if weighting is None else (weighting.describe(),),
         )
         return KalmanModel(signature, record, KalmanParts(system, *scalings))
 
     def _choose(
-        self, runs: Sequence[Run], held_out: Sequence[Run], progress: Progress
+        self,
+        trajectories: Sequence[Trajectory],
+        runs: Sequence[Run],
+        held_out: Sequence[Run],
+        progress: Progress,
     ) -> _LinearCandidate:
-        """Return the best of the ridges, then of the history lengths, then of the orders."""
+        """Return the best of the ridges, then of the history lengths, then of the orders.
+
+        ``runs`` are the trajectories standardised.
+        """
         columns = runs[0].observations.shape[1]
         most = min(self.order or LARGEST_ORDER, self.future * columns)
         pasts = _possible_pasts(runs, self.past, self.future)
@@ -127,7 +141,9 @@ class Kalman(InMemoryLearner[KalmanModel]):
 
         def judged(past: int, ridge: float) -> list[_LinearCandidate]:
             options = SubspaceOptions(past, self.future, ridge)
-            systems = learn_linear_systems(runs, options, orders)
+            weighting = importance(trajectories, past, self.future)
+            counted = None if weighting is None else weighted_runs(runs, trajectories, weighting)
+            systems = learn_linear_systems(runs, options, orders, counted)
             return [
                 _LinearCandidate(_score(system, held_out, options), options, len(system.start))
                 for system in systems

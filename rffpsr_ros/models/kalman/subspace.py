@@ -27,7 +27,7 @@ from rffpsr_ros.psr.stage_two import (
     project_states,
     stage_two_nested,
 )
-from rffpsr_ros.psr.two_stage import MANY_RECORDINGS, stage_one
+from rffpsr_ros.psr.two_stage import MANY_RECORDINGS, stage_one, weighted_features
 
 SAMPLE = 20_000
 """Windows that the states' directions are found on, at the most."""
@@ -51,27 +51,38 @@ class LinearFeatures(NamedTuple):
     history: Array  # h: the past and a constant
     state: FeaturePair  # a_{t:t+k-1} and o_{t:t+k-1}
     extended: tuple[FeaturePair]  # a_{t:t+k} and o_{t:t+k}
-    weights: None = None  # every window counts once
+    weights: Array | None = None  # what each window counts; None: once
 
     @classmethod
-    def of(cls, windows: Windows) -> LinearFeatures:
-        """Return the features of windows."""
+    def of(cls, windows: Windows, weights: Array | None = None) -> LinearFeatures:
+        """Return the features of windows, and what each counts."""
         history = windows.history
         return cls(
             np.hstack([history, np.ones((len(history), 1))]),
             FeaturePair(windows.future_actions, windows.future_observations),
             (FeaturePair(flatten(windows.actions), flatten(windows.observations)),),
+            weights,
         )
 
 
 def learn_linear_systems(
-    runs: Sequence[Run], options: SubspaceOptions, orders: Sequence[int]
+    runs: Sequence[Run],
+    options: SubspaceOptions,
+    orders: Sequence[int],
+    counted: Sequence[Run] | None = None,
 ) -> list[LinearSystem]:
-    """Return the linear systems of each order that the two stages find in standardised runs."""
+    """Return the linear systems of each order that the two stages find in standardised runs.
+
+    ``counted`` are the runs with what each window counts in stage one, see `weighted_runs`.
+    """
     generator = np.random.default_rng(0)
     source = WindowSource.of_runs(runs, options.past, options.future)
     chunks = FeaturesOfWindows(source, LinearFeatures.of, source.sample(SAMPLE, generator))
-    maps = stage_one(chunks, AdditiveStageOne, options.ridge, 0.0)
+    weighted = chunks
+    if counted is not None:
+        weighed = WindowSource.of_runs(counted, options.past, options.future)
+        weighted = weighted_features(weighed, LinearFeatures.of)
+    maps = stage_one(weighted, AdditiveStageOne, options.ridge, 0.0)
     projection = project_states(maps, chunks, max(orders), 0.0, generator)
     return [
         _start(realise(maps, two, runs), maps, two.projection, runs, options.future)

@@ -81,10 +81,18 @@ class SingleRFFPSR:
         report("looking over the recordings", 0.0)
         summary = summarise(train, options.past, options.future, workers)
         data = TrainingData(train, held_out, summary)
+        options, limited = self._limited(options, summary.windows)
         data.check(options)
         settings, features = FitSettings(), self._fit_features
-        fitted = fit_single(data, options, settings, features, report, workers, notes)
+        fitted = fit_single(data, options, settings, features, report, workers, notes + limited)
         return self.model_class(*fitted)
+
+    def _limited(
+        self, options: RFFPSROptions, windows: int
+    ) -> tuple[RFFPSROptions, tuple[str, ...]]:
+        """Return options that so many windows allow, and a note of what was changed."""
+        del windows
+        return options, ()
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator

@@ -4,18 +4,24 @@ import numpy as np
 import pytest
 
 from benchmarks.known_systems import IOHMM as KnownIOHMM
+from benchmarks.known_systems import favouring_policy
+from rffpsr_ros.data.likelihood_ratios import with_table_policy
+from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Signature, TrainingRecord
 from rffpsr_ros.models.io_hmm.discrete_system import (
     CountingStageOne,
+    DiscreteOptions,
     DiscreteSystem,
+    learn_discrete_systems,
     symbol_probabilities,
 )
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.io_hmm.model import IOHMMModel, IOHMMParts, IOHMMState
 from rffpsr_ros.models.io_hmm.symbols import Codebook, indicators
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.stage_one import JointStageOne
+from rffpsr_ros.psr.importance import Importance, importance, weighted_runs
+from rffpsr_ros.psr.stage_one import ConditionalStageOne, JointStageOne
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAN = float("nan")
@@ -132,6 +138,81 @@ def test_counting_is_joint_stage_one_of_indicators() -> None:
     np.testing.assert_allclose(
         counted.solve(1e-6, 1e-6)(np.eye(6)), multiplied.solve(1e-6, 1e-6)(np.eye(6)), atol=1e-9
     )
+
+
+def test_counting_is_conditional_stage_one_of_indicators() -> None:
+    draw = np.random.default_rng(0)
+    history, actions, outputs = (indicators(draw.integers(n, size=500), n) for n in (6, 3, 4))
+    weights = draw.random(500)
+    counted = CountingStageOne(6, 3, 4, "conditional")
+    multiplied = ConditionalStageOne(6, 3, 4)
+    for part in (slice(0, 200), slice(200, 500)):
+        for regression in (counted, multiplied):
+            regression.add(history[part], actions[part], outputs[part], weights[part])
+    np.testing.assert_allclose(
+        counted.solve(1e-6, 1e-6)(np.eye(6)), multiplied.solve(1e-6, 1e-6)(np.eye(6)), atol=1e-9
+    )
+
+
+def test_conditional_stage_one_learns_what_joint_stage_one_does(known: KnownIOHMM) -> None:
+    run, test = known.simulate(5000, 1), known.simulate(500, 2)
+    truth = known.predictions(test)[50:]
+    models = [IOHMM(past=2, future=1, stage_one=one).fit([run]) for one in ("joint", "conditional")]
+    apart = [np.abs(one_step(model, test)[50:] - truth).sum(1).mean() for model in models]
+    assert models[1].record.options["stage_one"] == "conditional"
+    assert apart[1] == pytest.approx(apart[0], rel=0.1)
+    with pytest.raises(InputError, match="'stage_one' is 'random'; it must be one of joint"):
+        IOHMM(stage_one="random")  # type: ignore[arg-type]
+
+
+LOOKING = favouring_policy(4, 3, 0.8)
+TABLE = np.arange(4.0)[:, None], np.arange(3.0)[:, None], LOOKING
+
+
+def total_variation(known: KnownIOHMM, run: Trajectory, weighting: Importance | None) -> float:
+    """Return the distance of what is learned from the exact filter, on blind data."""
+    codes = Run(run.observations, run.actions)
+    counted = None if weighting is None else weighted_runs([codes], [run], weighting)
+    (system,) = learn_discrete_systems([codes], 4, 3, DiscreteOptions(2, 1), [5], counted)
+    symbols, choices = (Codebook(np.arange(size)[:, None] * 1.0) for size in (4, 3))
+    parts = IOHMMParts(system, symbols, choices, past=2)
+    model = IOHMMModel(Signature(("o",), ("a",), 1.0), TrainingRecord(), parts)
+    test = known.simulate(1000, 2)
+    apart = np.abs(one_step(model, test) - known.predictions(test))[100:]
+    return float(apart.sum(1).mean() / 2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_weights_in_stage_one_halve_the_error_that_a_looking_policy_makes(seed: int) -> None:
+    known = KnownIOHMM.random(seed)
+    (run,) = with_table_policy([known.simulate(60_000, 100, LOOKING)], *TABLE)
+    weighting = importance([run], 2, 1, held=1)
+    assert weighting is not None
+    # The first tick's ratio cancels: .42 of the windows count, where both would leave .18.
+    assert weighting.effective / weighting.windows == pytest.approx(0.42, abs=0.01)
+    plain, weighted = (total_variation(known, run, one) for one in (None, weighting))
+    assert 0.14 < plain < 0.25
+    assert weighted < 0.55 * plain
+    # Both ticks' ratios do no better.
+    both = importance([without_memory(run)], 2, 1)
+    assert both is not None
+    whole = total_variation(known, run, both._replace(length=2))
+    assert weighted < 1.05 * whole
+
+
+def without_memory(run: Trajectory) -> Trajectory:
+    return Trajectory(run.observations, run.actions, likelihood_ratios=run.likelihood_ratios)
+
+
+def test_a_known_policy_changes_what_is_learned_and_is_noted(known: KnownIOHMM) -> None:
+    run = known.simulate(3000, 1, LOOKING)
+    (weighted,) = with_table_policy([run], *TABLE)
+    plain, model = (IOHMM(past=2, future=1).fit([one]) for one in (run, weighted))
+    assert plain.record.notes == ()
+    assert "over 1 tick after the first, whose ratio cancels" in model.record.notes[0]
+    plans = run.actions[:5]
+    forecasts = [one.probabilities(one.initial_state(), plans) for one in (plain, model)]
+    assert np.abs(forecasts[0] - forecasts[1]).max() > 1e-3
 
 
 def test_continuous_columns_are_refused() -> None:

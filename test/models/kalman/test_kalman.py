@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.known_systems import optimal_forecasts, random_linear_system, simulate_linear
+from rffpsr_ros.data.likelihood_ratios import with_gaussian_policy
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel
@@ -63,6 +64,24 @@ def test_order_history_and_ridge_are_chosen_by_what_was_held_out(system: LinearS
     assert 4 <= options["order"] <= 8
     assert options["past"] in (1, 2, 5, 10)
     assert len(model.record.metrics["validation_mse"]) == HORIZON
+
+
+def test_weights_in_stage_one_lessen_the_error_that_feedback_makes(system: LinearSystem) -> None:
+    gains = np.array([[-0.2, 0.1], [-0.1, -0.2]])
+    run = simulate_linear(system, 20_000, 1, gains)
+    (weighted,) = with_gaussian_policy([run], gains, np.zeros(2), np.ones(2))
+    test = simulate_linear(system, 2000, 2)
+    origins = np.arange(50, 1990)
+    future = test.observations[origins[:, None] + np.arange(HORIZON)]
+    best = ((optimal_forecasts(system, test, origins, HORIZON) - future) ** 2).mean()
+    learner = Kalman(past=5, future=3, order=4, ridge=1e-9)
+    plain, model = (learner.fit([one]) for one in (run, weighted))
+    excess = [
+        ((forecasts(one, test, origins) - future) ** 2).mean() / best - 1 for one in (plain, model)
+    ]
+    assert "over 3 ticks after the first, whose ratio cancels" in model.record.notes[0]
+    assert excess[0] > 0.1
+    assert excess[1] < 0.2 * excess[0]
 
 
 def test_a_missing_observation_is_the_kalman_filters_prediction_step(model: KalmanModel) -> None:
