@@ -42,8 +42,14 @@ def measure(method: Method, task: Task, number: int, material: Material) -> Run:
     except InputError as fault:
         return Run(number, key, refused=str(fault))
     seconds = cpu_seconds() - began
-    scores = task.score(model, material)
-    return Run(number, key, scores, seconds, step_seconds(model, material, task.horizon))
+    scores, blocks = task.judge(model, material)
+    chosen_by: list[float] = []
+    long = any(len(run) >= task.start + task.horizon for run in validation)
+    if long and task.simulation_after is None:
+        known = material._replace(tests={"validation": validation})
+        chosen_by = next(iter(task.score(model, known).values()))
+    step = step_seconds(model, material, task.horizon)
+    return Run(number, key, scores, seconds, step, blocks=blocks, validation=chosen_by)
 
 
 def step_seconds(model: PredictiveModel[Any], material: Material, horizon: int) -> float:

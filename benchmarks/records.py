@@ -45,6 +45,12 @@ class Run:
         Processor time of one tick: an update and a forecast; None where there is no such thing.
     refused
         Why the method cannot do it; empty if it did.
+    blocks
+        By test: what each block of origins adds to the mean over horizons, so that two methods can
+        be compared block by block; empty in older records, and of simulations.
+    validation
+        Mean squared errors by horizon on the validation part, by which variants are chosen; empty
+        where the method learned from it.
     """
 
     number: int
@@ -53,6 +59,8 @@ class Run:
     training_seconds: float | None = None
     step_seconds: float | None = None
     refused: str = ""
+    blocks: dict[str, list[float]] = field(default_factory=dict)
+    validation: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

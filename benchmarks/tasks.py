@@ -25,6 +25,14 @@ Scores = dict[str, list[float]]
 """Errors by test: mean squared ones by horizon, or one root mean square of a simulation."""
 
 
+class Judged(NamedTuple):
+    """How a model did on every test."""
+
+    scores: Scores
+    blocks: dict[str, list[float]]
+    """By test: what each block of origins adds to the mean over horizons; pairs two models."""
+
+
 class Material(NamedTuple):
     """Trajectories to learn from, to choose by, and to judge by in one test or several."""
 
@@ -86,7 +94,12 @@ class Task:
 
     def score(self, model: PredictiveModel[Any], material: Material) -> Scores:
         """Return a model's errors on every test."""
+        return self.judge(model, material).scores
+
+    def judge(self, model: PredictiveModel[Any], material: Material) -> Judged:
+        """Return a model's errors on every test, and of what blocks they are made."""
         scores: Scores = {}
+        blocks: dict[str, list[float]] = {}
         for test, runs in material.tests.items():
             if self.simulation_after is not None:
                 (run,) = runs
@@ -95,16 +108,17 @@ class Task:
             for clip in self.clips:
                 limits = observation_range(material.train) if clip else None
                 name = f"{test}, clipped" if clip and len(self.clips) > 1 else test
-                scores[name] = self._by_horizon(model, runs, limits)
-        return scores
+                scores[name], blocks[name] = self._by_horizon(model, runs, limits)
+        return Judged(scores, blocks)
 
     def _by_horizon(
         self, model: PredictiveModel[Any], runs: Sequence[Trajectory], limits: Range | None
-    ) -> list[float]:
+    ) -> tuple[list[float], list[float]]:
         errors = horizon_errors(model, runs, self.horizon, self.start, limits)
         counted = list(self.target) or slice(None)
-        by_horizon: list[float] = errors.mse_by_observation[:, counted].sum(axis=1).tolist()
-        return by_horizon
+        by_horizon = errors.mse_by_observation[:, counted].sum(axis=1)
+        by_block = errors.block_errors[:, :, counted].sum(axis=2).mean(axis=1)
+        return by_horizon.tolist(), by_block.tolist()
 
 
 def recorded(load: Callable[[], Split]) -> Callable[[int], Material]:
