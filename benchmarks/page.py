@@ -4,7 +4,8 @@
     python -m benchmarks.page --measure 'RFFPSR()'      measure a method anew where it changed
     python -m benchmarks.page --measure all             and everything else that changed, for hours
 
-Every table is made from the files in benchmarks/results; nothing on the page is written by hand.
+Every table is made from the files in benchmarks/results; nothing on the page is written by hand. So
+are the figures of docs/method.md. A test holds that both say what the records say.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import bands, compare
+from benchmarks import ablation, bands, compare, known_policy
+from benchmarks.first_screen import first_screen
+from benchmarks.method_figures import method_figures, with_figures
 from benchmarks.methods import METHODS
-from benchmarks.observations import AUTHORS, Records, observations
+from benchmarks.observations import AUTHORS, RULE, Records, observations
 from benchmarks.paper import swimmer, synthetic, table1, windshield
 from benchmarks.paper.variants import LIKE_GRAM
 from benchmarks.records import RESULTS, Record, read_records
-from benchmarks.tables import markdown, task_tables
+from benchmarks.tables import markdown, number, task_tables
 from benchmarks.tasks import TASKS, Task
 from rffpsr_ros.errors import InputError
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
-_PAPER = ("RFF-PSR, ", LIKE_GRAM, AUTHORS, "Octave: ", "RFF-ARX, one shot")
+_PAPER = ("RFF-PSR, ", LIKE_GRAM, AUTHORS, "Octave: ", "RFF-ARX, one shot", "HSE-PSR, rank ")
 _EXPERIMENTS: Mapping[str, str] = {
     "synth": "python -m benchmarks.paper.synthetic",
     "fresh": "python -m benchmarks.paper.synthetic",
@@ -41,9 +44,9 @@ _INTRODUCTION = """# Results
 
 Every method on every data set, measured by one program with one rule, and the experiments of the
 paper (Hefny, Downey and Gordon, AAAI 2018) with a check of its five observations. This page is
-written by `python -m benchmarks.page` from the files in `benchmarks/results`.
+written by `python -m benchmarks.page` from the files in `benchmarks/results`."""
 
-How to read it:
+_READING = """## How to read the tables
 
 - A model filters through each test trajectory. From every tick on it forecasts the next ten
   observations, given the actions of those ticks; hN is the mean squared error N ticks ahead.
@@ -63,30 +66,32 @@ How to read it:
   GNU Octave, on the same data (see `benchmarks/paper/authors.py`)."""
 
 
-def page(folder: Path, plots: Path | None) -> str:
-    """Return the page; with a folder for ``plots``, draw them and show them."""
+def page(folder: Path, plots: Path | None, draw: bool = False) -> str:
+    """Return the page, which shows ``plots`` of a folder; with ``draw`` they are drawn first."""
     records = {task.name: read_records(task.name, folder) for task in _tasks()}
-    parts = [_INTRODUCTION, f"Measured on: {_machines(records)}.", "## Side by side"]
+    known = {name: read_records(name, folder) for name in compare.KNOWN_TASKS}
+    shown = [task for name, task in compare.KNOWN_TASKS.items() if known[name]]
+    parts = [_INTRODUCTION, *first_screen(shown, known)]
+    parts += _ablation(folder)
+    parts += [_READING, f"Measured on: {_machines(records)}.", "## Side by side"]
     parts.append("`python -m benchmarks.compare` measures all of it again.")
     for task in TASKS.values():
         found = [r for r in records[task.name] if not r.method.startswith(_PAPER)]
-        parts += _section(task, found, plots, task.name)
+        parts += _section(task, found, plots, draw, task.name)
     parts.append("## The paper's experiments")
     for name, command in _EXPERIMENTS.items():
         found = _paper_records(records[name])
-        parts += _section(TASKS[name], found, plots, f"paper_{name}", command)
+        parts += _section(TASKS[name], found, plots, draw, f"paper_{name}", command)
     for task in windshield.TASKS:
         command = "python -m benchmarks.paper.windshield"
-        parts += _section(task, records[task.name], plots, task.name, command)
+        parts += _section(task, records[task.name], plots, draw, task.name, command)
     if any(records[task.name] for task in windshield.TASKS):
         parts += [windshield.SIZES, *_windshield_pictures(plots)]
     parts += _table1(folder)
     parts.append("## The paper's observations")
-    parts.append(
-        "A comparison is of mean squared errors, mean over horizons 1 to 10 and over runs; equal"
-        " within 5 % counts as holding, for the second observation only a tenth less does."
-    )
+    parts.append(RULE)
     parts += [f"{n}. {text}" for n, text in enumerate(observations(records), 1)]
+    parts += _known_policy(folder)
     parts += _bands(folder)
     return "\n\n".join(parts) + "\n"
 
@@ -103,7 +108,12 @@ def _paper_records(records: Sequence[Record]) -> list[Record]:
 
 
 def _section(
-    task: Task, records: Sequence[Record], plots: Path | None, name: str, command: str = ""
+    task: Task,
+    records: Sequence[Record],
+    plots: Path | None,
+    draw: bool,
+    name: str,
+    command: str = "",
 ) -> Iterator[str]:
     """Yield heading, tables and plot of a task; nothing if nothing was measured."""
     done = sorted((r for r in records if not r.refused), key=_mean_error)
@@ -119,7 +129,8 @@ def _section(
             yield f"{record.method} cannot do it: {record.refused}."
     if plots is not None and task.simulation_after is None:
         tests = [test for test in done[0].runs[0].scores if not test.endswith(", clipped")]
-        compare.plot(task, _to_plot(done), plots / f"results_{name}.png", tests)
+        if draw:
+            compare.plot(task, _to_plot(done), plots / f"results_{name}.png", tests)
         yield f"![error over the horizon, {name}](images/results_{name}.png)"
 
 
@@ -164,6 +175,40 @@ def _table1(folder: Path) -> Iterator[str]:
         yield f"{table['caption']}:\n\n{markdown(table['heading'], table['rows'])}"
 
 
+def _ablation(folder: Path) -> Iterator[str]:
+    """Yield what each part of `RFFPSR()` earns, where that was measured."""
+    tasks = [compare.KNOWN_TASKS[name] for name in ablation.DATA]
+    found = {task.name: read_records(task.name, folder / ablation.FOLDER.name) for task in tasks}
+    table = ablation.table(tasks, found)
+    if table.count("\n") > 1:
+        yield (
+            "## What each part earns\n\nThe error without a part over that of `RFFPSR()` on the"
+            " same data with the same seed, geometric means over runs: above 1, the part was worth"
+            " it. `python -m benchmarks.ablation`."
+        )
+        yield table
+
+
+def _known_policy(folder: Path) -> Iterator[str]:
+    """Yield what importance weights are worth, from what `benchmarks.known_policy` wrote."""
+    path = folder / known_policy.FILE
+    if not path.exists():
+        return
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    yield (
+        "## Importance weights\n\nLearned under a policy that looks at the last observation, judged"
+        " on blind data against the exact filter, one random system a row: total variation of"
+        f" IO-HMM's probabilities, excess error of Kalman's forecasts. `{kept['command']}`."
+    )
+    heading = ["system", *(f"{name}, {way}" for name in kept["errors"] for way in kept["ways"])]
+    systems = zip(*kept["errors"].values(), strict=True)
+    rows = [
+        [str(n), *(number(value) for row in of_system for value in row)]
+        for n, of_system in enumerate(systems)
+    ]
+    yield markdown(heading, rows)
+
+
 def _bands(folder: Path) -> Iterator[str]:
     """Yield the section on prediction bands, from what `benchmarks.bands --json` wrote."""
     path = folder / "bands.json"
@@ -204,13 +249,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--measure", nargs="+", choices=["all", *METHODS], default=[])
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
     parser.add_argument("--out", type=Path, default=_DOCS / "results.md")
-    parser.add_argument("--no-plots", action="store_true")
+    parser.add_argument("--no-plots", action="store_true", help="keep the plots that are there")
     options = parser.parse_args(arguments)
     try:
         if options.measure:
             measure(options.measure, options.folder)
-        plots = None if options.no_plots else options.out.parent / "images"
-        options.out.write_text(page(options.folder, plots), encoding="utf-8")
+        draw = not options.no_plots
+        text = page(options.folder, options.out.parent / "images", draw)
+        options.out.write_text(text, encoding="utf-8")
+        method = options.out.parent / "method.md"
+        if method.exists():
+            old = method.read_text(encoding="utf-8")
+            method.write_text(with_figures(old, method_figures(options.folder)), encoding="utf-8")
     except InputError as fault:
         print(f"error: {fault}", file=sys.stderr)
         return 2

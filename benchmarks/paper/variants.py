@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from benchmarks.methods import METHODS, Method
@@ -47,6 +47,25 @@ def variants(
 
 
 LIKE_GRAM = "RFF-PSR like HSE-PSR, D = 1000"
+
+
+MATCHED_RANKS = (10, 20, 30, 50)
+"""Ranks at which HSE-PSR and RFF-PSR are compared with all else equal."""
+
+
+def matched_names(rank: int) -> tuple[str, str]:
+    """Return the names of RFF-PSR and HSE-PSR of one rank and the same settings."""
+    return f"{LIKE_GRAM}, rank {rank}", f"HSE-PSR, rank {rank}"
+
+
+def matched(rank: int) -> list[Method]:
+    """Return HSE-PSR of a rank, and RFF-PSR with the same settings."""
+    ours, theirs = matched_names(rank)
+    like, gram = like_gram(), METHODS["HSE-PSR"]
+    return [
+        replace(like, name=ours, options={**like.options, "rank": rank}),
+        replace(gram, name=theirs, options={**gram.options, "rank": rank}),
+    ]
 
 
 def like_gram() -> Method:

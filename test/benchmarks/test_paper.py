@@ -45,7 +45,9 @@ def test_only_the_methods_asked_for_are_measured(
 
 def test_observations_are_printed_as_the_records_have_them() -> None:
     def record(name: str, error: float) -> Record:
-        return Record(name, "synth", {}, False, "", "", (Run(0, "k", {"test": [error] * 10}),))
+        spread = (1.0, 1.05, 1.1, 1.0)
+        runs = tuple(Run(n, "k", {"test": [error * f] * 10}) for n, f in enumerate(spread))
+        return Record(name, "synth", {}, False, "", "", runs)
 
     records = [
         record(variant_name(20, "joint", False), 0.2),
@@ -57,12 +59,32 @@ def test_observations_are_printed_as_the_records_have_them() -> None:
     ]
     printed = list(observations({"synth": records}))
     assert len(printed) == 5
-    assert "Partly reproduced: it holds in 1 of 2 comparisons." in printed[0]
-    assert "D = 20, unrefined: 0.200 **not below** 0.100" in printed[0]
+    assert "Partly reproduced: it holds in 1 of 2 comparisons, is contradicted in 1." in printed[0]
+    assert "D = 20, unrefined: 0.208 against 0.104, ratio 2.00 (" in printed[0]
+    assert "4 seeds (0 smaller, by chance 0.125): **contradicted**" in printed[0]
     assert "Partly reproduced: it holds in 1 of 2" in printed[1]
     assert printed[2].endswith("Not measured here.")
-    assert "D = 20: 0.200 **not below** 0.0500" in printed[3]
-    assert "settings of our HSE-PSR: 0.0400 against 0.0500" in printed[3]
+    assert "ratio 4.00 (4.00 to 4.00)" in printed[3]
+    assert "settings of our HSE-PSR: 0.0415 against" in printed[3]
+    assert "Why it is contradicted: Our HSE-PSR has settings of its own" in printed[3]
+
+
+def test_the_papers_model_is_chosen_on_validation_draw_by_draw() -> None:
+    def record(name: str, errors: list[float], validation: list[float]) -> Record:
+        runs = tuple(
+            Run(n, "k", {"80 % blind": [error]}, validation=[held_out])
+            for n, (error, held_out) in enumerate(zip(errors, validation, strict=True))
+        )
+        return Record(name, "swimmer", {}, False, "", "", runs)
+
+    records = [
+        record(variant_name(1000, "joint", True), [1.0, 1.0, 1.0], [5.0, 1.0, 5.0]),
+        record(variant_name(1000, "conditional", False), [3.0, 3.0, 3.0], [4.0, 2.0, 4.0]),
+        record("N4SID", [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]),
+    ]
+    last = list(observations({"swimmer": records}))[-1]
+    # The test's errors are 3, 1, 3: what did best on the test is not what is chosen.
+    assert f"chosen on validation, and N4SID: {7 / 3:.2f} against 1.00" in last
 
 
 @pytest.mark.usefixtures("shared")
