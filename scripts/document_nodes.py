@@ -16,6 +16,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
 from rffpsr_ros.nodes.collector.interface import COLLECTOR  # noqa: E402
+from rffpsr_ros.nodes.controller.interface import CONTROLLER  # noqa: E402
 from rffpsr_ros.nodes.excitation.interface import EXCITATION  # noqa: E402
 from rffpsr_ros.nodes.filter.interface import FILTER  # noqa: E402
 from rffpsr_ros.nodes.learner.interface import LEARNER  # noqa: E402
@@ -23,7 +24,7 @@ from rffpsr_ros.nodes.shared.interface import Interface, Service, Topic  # noqa:
 from rffpsr_ros.nodes.shared.parameters import Parameter  # noqa: E402
 from rffpsr_ros.nodes.simulator.interface import SIMULATOR  # noqa: E402
 
-NODES = FILTER, LEARNER, SIMULATOR, EXCITATION, COLLECTOR
+NODES = FILTER, LEARNER, CONTROLLER, SIMULATOR, EXCITATION, COLLECTOR
 """In the order of the page."""
 
 PAGE = CHECKOUT / "docs" / "nodes.md"

@@ -36,6 +36,7 @@ FLOORS = {
     **dict.fromkeys((name for name in PACKAGES if name.startswith("rffpsr_ros.models.")), 8),
     "rffpsr_ros.exploration": 9,
     "rffpsr_ros.forecasting": 9,
+    "rffpsr_ros.control": 9,
     "rffpsr_ros.evaluation": 9,
     "rffpsr_ros.export": 9,
     "rffpsr_ros.simulation": 9,

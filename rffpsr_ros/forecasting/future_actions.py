@@ -88,7 +88,7 @@ class FutureActions:
         return Assumption(np.repeat(last[None], horizon, axis=0), words)
 
 
-def plan_in(message: Any, columns: int) -> Array:
+def plan_in(message: Any, columns: int, what: str = "a plan") -> Array:
     """Return the plan (n, d_a) in a std_msgs/msg/Float64MultiArray: horizon x action, row by row.
 
     Without a layout the number of columns is that of the model's actions.
@@ -103,7 +103,7 @@ def plan_in(message: Any, columns: int) -> Array:
     width = int(dimensions[1].size) if len(dimensions) > 1 else columns
     if width < 1 or len(values) == 0 or len(values) % width:
         raise InputError(
-            f"a plan holds {len(values)} numbers in rows of {width};"
-            f" it must hold whole rows of {columns}, one number per action"
+            f"{what} holds {len(values)} numbers in rows of {width};"
+            f" it must hold whole rows of {columns}, one number per column"
         )
     return values.reshape(-1, width)

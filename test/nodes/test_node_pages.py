@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rffpsr_ros.nodes.controller.interface import CONTROLLER
 from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.shared.interface import Interface
@@ -41,12 +42,12 @@ def test_every_node_has_its_section(checkout: Path) -> None:
     assert {node.executable for node in script["NODES"]} == nodes
 
 
-@pytest.mark.parametrize("node", [FILTER, LEARNER], ids=lambda node: node.name)
+@pytest.mark.parametrize("node", [FILTER, LEARNER, CONTROLLER], ids=lambda node: node.name)
 def test_every_topic_and_service_of_a_node_is_declared(
     ros: Any, node: Interface, synthetic_model: Path
 ) -> None:
     name = node.name
-    parameters = {"model_path": synthetic_model} if node is FILTER else {}
+    parameters = {} if node is LEARNER else {"model_path": synthetic_model, "compiled": False}
     ros.start(node.executable, **parameters)
     declared = {one.name: one.type for one in node.topics if one.name.startswith("~/")}
     asked = {one.name for one in node.services}

@@ -106,6 +106,13 @@ def test_the_filter_does_what_its_policy_allows(ros: Any, synthetic_model: Path)
     check(ros, "filter", CLOCK)
 
 
+def test_the_controller_does_what_its_policy_allows(ros: Any, synthetic_model: Path) -> None:
+    remap = "/command:=/forward_velocity_controller/commands"
+    node = ros.start("controller_node", remap, model_path=synthetic_model, compiled=False)
+    node.wait_for("nothing is sent until")
+    check(ros, "controller", CLOCK)
+
+
 def test_the_learner_does_what_its_policy_allows(ros: Any, checkout: Path) -> None:
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray

@@ -142,10 +142,11 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     def _serve(self, served: ServedModel) -> None:
         """Follow the topics of a model; on an error everything stays as it was."""
-        change_over = self._robot.prepare(served, self._options)
+        follower, start = self._robot.prepare(served, self._options)
         self._log.close()
         self._outputs.forget()
-        follower = self._plans.follower = change_over()
+        self._plans.follower = follower
+        start()
         configuration = follower.configuration
         self._backlog.expect(configuration.period)
         self._outputs.promise(configuration.period, self._value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follow_options import FollowOptions
@@ -14,6 +14,13 @@ from rffpsr_ros.nodes.filter.model_source import ServedModel, same_topics
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
 from rffpsr_ros.nodes.shared.topic_inputs import Receive, TopicInput, make_inputs, sensor_profile
+
+
+class ReadyToFollow(NamedTuple):
+    """A follower that is fed nothing until ``start`` is called."""
+
+    follower: Follower
+    start: Callable[[], None]
 
 
 class RobotFollowing:
@@ -60,8 +67,8 @@ class RobotFollowing:
 
     def prepare(
         self, served: ServedModel, options: Callable[[CodePreparation], FollowOptions]
-    ) -> Callable[[], Follower]:
-        """Make all that it takes to serve a model; it is served once what is returned is called.
+    ) -> ReadyToFollow:
+        """Make all that it takes to serve a model, in place of the one before.
 
         Raises
         ------
@@ -76,14 +83,13 @@ class RobotFollowing:
         code = CodePreparation(served.model.compiled_form, self._value("compiled"))
         follower = Follower(served.model, options(code), decode)
 
-        def change_over() -> Follower:
+        def start() -> None:
             self.stop(goes_on)
             self.code, self.served, self.follower, self.inputs = code, served, follower, inputs
             self.subscribe()
             self._complaints.over("model")
-            return follower
 
-        return change_over
+        return ReadyToFollow(follower, start)
 
     def stop(self, goes_on: bool = False) -> None:
         """Serve nothing; if another model ``goes_on`` with the same topics, keep these."""

@@ -12,6 +12,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
 DEPTH = 10
+_AFTER = Duration(nanoseconds=1)
 
 
 class CommandOutput:
@@ -41,13 +42,18 @@ class CommandOutput:
         }
 
     def send(self, action: Array) -> None:
-        """Publish an action (d_a,); headers are stamped with now."""
+        """Publish an action (d_a,); headers are stamped with now.
+
+        Simulated time stands still meanwhile: so that a command which answers what was seen never
+        counts as sent at that very moment, as `ReceiveTimes` has it, it is a nanosecond later.
+        """
+        now = self._node.get_clock().now() + _AFTER
         start = 0
         for topic, writer in self._writers.items():
             message = writer.write(action[start : start + writer.width].tolist())
             start += writer.width
             if hasattr(message, "header"):
-                message.header.stamp = self._node.get_clock().now().to_msg()
+                message.header.stamp = now.to_msg()
             self._publishers[topic].publish(message)
 
     def arrived(self, patience: float) -> None:

@@ -1,0 +1,71 @@
+"""What observations shall become: a constant, or a course that goes on tick by tick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.numerics.arrays import Array
+
+
+class Reference:
+    """Follows the newest reference through the ticks.
+
+    Row 0 of a course is for the first row of the next forecast, that after the tick under way; as
+    ticks pass, rows that lie in the past are dropped, and beyond its end the last one holds.
+
+    Parameters
+    ----------
+    columns
+        d_o.
+    """
+
+    def __init__(self, columns: int) -> None:
+        self._columns = columns
+        self._rows: Array | None = None
+        self._row = 0
+
+    def take(self, rows: Array) -> None:
+        """Take a reference (n, d_o) in place of the one before; one row is a constant.
+
+        NaN stands where anything will do.
+
+        Raises
+        ------
+        InputError
+            If it does not fit, or holds nothing to follow.
+        """
+        if rows.ndim != 2 or rows.shape[1] != self._columns or not len(rows):
+            raise InputError(
+                f"a reference has shape {rows.shape}; it must be (ticks ahead, {self._columns}),"
+                " one column per observation, NaN where anything will do"
+            )
+        if np.isinf(rows).any() or not np.isfinite(rows).any():
+            raise InputError(
+                "a reference must hold finite numbers, at least one, and NaN where anything will do"
+            )
+        self._rows, self._row = rows, -1
+
+    def forget(self) -> None:
+        """Drop the reference."""
+        self._rows = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there is one."""
+        return self._rows is not None
+
+    @property
+    def ticks_since_end(self) -> int:
+        """Ticks since its last row was due; of a constant, since it came."""
+        return 0 if self._rows is None else max(0, self._row + 1 - len(self._rows))
+
+    def advance(self) -> None:
+        """Take note that a tick has closed."""
+        self._row += 1
+
+    def ahead(self, horizon: int) -> Array:
+        """Return the next rows (horizon, d_o)."""
+        assert self._rows is not None
+        places = np.clip(self._row + np.arange(horizon), 0, len(self._rows) - 1)
+        return np.asarray(self._rows[places])
