@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rffpsr_ros.control.limits import ActionLimits
-from rffpsr_ros.control.objective import Objective
+from rffpsr_ros.control.plan_cost import PlanCost
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
@@ -30,7 +30,7 @@ class Problem:
     """The command (d_a,) sent last: rates are limited from it."""
     reference: Array
     """(H, d_o); NaN: anything will do."""
-    objective: Objective
+    objective: PlanCost
     limits: ActionLimits
 
     def actions(self, plan: Array) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rffpsr_ros.control.objective import differences
+from rffpsr_ros.control.plan_cost import differences
 from rffpsr_ros.numerics.arrays import Array
 
 ROUNDS = 60

@@ -10,7 +10,7 @@ import numpy as np
 
 from rffpsr_ros.control.gauss_newton import GaussNewton
 from rffpsr_ros.control.limits import ActionLimits
-from rffpsr_ros.control.objective import Objective
+from rffpsr_ros.control.plan_cost import PlanCost
 from rffpsr_ros.control.problem import Solver
 from rffpsr_ros.control.sampling import PathIntegral
 from rffpsr_ros.errors import InputError
@@ -51,7 +51,7 @@ class ControlSettings:
 class ControlTask(NamedTuple):
     """Settings made to fit a model."""
 
-    objective: Objective
+    objective: PlanCost
     limits: ActionLimits
     safe: Array
     """The command (d_a,) where there is no control."""
@@ -78,7 +78,7 @@ def task_of(settings: ControlSettings, model: PredictiveModel[Any]) -> ControlTa
             f" {limits.high.tolist()}; it must be a command that may be sent"
         )
     low, high = _constraints(settings, model, observed)
-    objective = Objective(
+    objective = PlanCost(
         _scale(known.observations, observed),
         limits.half_range,
         _weights(settings.tracking_weight, observed, "tracking_weight", "observation"),

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 
 from rffpsr_ros.control.gauss_newton import GaussNewton
 from rffpsr_ros.control.limits import ActionLimits
-from rffpsr_ros.control.objective import Objective, differences
+from rffpsr_ros.control.plan_cost import PlanCost, differences
 from rffpsr_ros.control.planner import Planner
 from rffpsr_ros.control.problem import Plan, Problem, Solver
 from rffpsr_ros.control.quadratic import least_within
@@ -31,8 +31,8 @@ def limits(low: float = -1.0, high: float = 1.0, step: float = np.inf) -> Action
     return ActionLimits(*(np.full(2, value) for value in (low, high, step)))
 
 
-def objective(**changes: Any) -> Objective:
-    one = Objective(
+def objective(**changes: Any) -> PlanCost:
+    one = PlanCost(
         np.ones(2),
         np.ones(2),
         np.array([1.0, 0.3]),

@@ -176,10 +176,11 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
     def inference_model(self, compiled: bool = True) -> RFFPSRModel:
         """Return the model with features in single precision, and with compiled steps.
 
-        Where numba is missing the steps are those of numpy.
+        Where numba is missing the steps are those of numpy. Derivatives are compiled when they are
+        first asked for.
         """
         step = self._step.in_precision(np.float32)
-        derivatives = ForecastDerivatives(self.parts, live=True)
+        derivatives = ForecastDerivatives(self.parts, live=compiled)
         compiled_step = self._compile() if compiled else self._compiled
         return self._varied(_step=step, _derivatives=derivatives, _compiled=compiled_step)
 

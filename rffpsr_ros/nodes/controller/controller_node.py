@@ -12,6 +12,7 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Bool, Float64MultiArray
 
+from rffpsr_ros.control import compile_ahead
 from rffpsr_ros.control.settings import task_of
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
@@ -24,7 +25,7 @@ from rffpsr_ros.nodes.controller.interface import CONTROLLER
 from rffpsr_ros.nodes.controller.plan_output import PlanOutput
 from rffpsr_ros.nodes.controller.report import control_finding
 from rffpsr_ros.nodes.controller.silence_clock import SilenceClock
-from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
+from rffpsr_ros.nodes.filter.code_preparation import CodePreparation, in_the_background
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.report import NOTHING_SERVED, inputs_finding, model_finding
 from rffpsr_ros.nodes.filter.robot_following import RobotFollowing
@@ -49,7 +50,13 @@ class ControllerNode(GuardedNode, LifecycleNode):
         super().__init__(NAME)
         self._source = ModelSource()
         self._complaints = Complaints(self.get_logger())
-        self._robot = RobotFollowing(self, self._parameter, self._complaints, self._receive)
+        self._robot = RobotFollowing(
+            self,
+            self._parameter,
+            self._complaints,
+            self._receive,
+            prepare_code=self._prepare_code,
+        )
         self._commanding: Commanding | None = None
         self._value = DeclaredParameters(
             self, CONTROLLER.parameters, self._on_parameters_set, self._refuses
@@ -164,6 +171,16 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     def _parameter(self, name: str) -> Any:
         return self._value(name)
+
+    def _prepare_code(self, served: ServedModel, wanted: bool) -> CodePreparation:
+        """Compile, beside this process, what planning needs beyond forecasts."""
+        words = str(served.path), str(self._value("horizon"))
+        return CodePreparation(
+            served.model.compiled_form,
+            wanted,
+            lambda form: in_the_background(compile_ahead.__name__, *words),
+            more=True,
+        )
 
     def _options(self, code: CodePreparation | None = None) -> FollowOptions:
         ready = (code or self._robot.code).ready
@@ -299,6 +316,7 @@ class ControllerNode(GuardedNode, LifecycleNode):
     def _change(self, follower: Follower) -> None:
         """Go on with the model in its other form."""
         follower.change(self._options())
+        compile_ahead.warm_up(follower.model, self._value("horizon"))  # from what was kept
         self._on_parameters_set()
 
     def _found(self, commanding: Commanding) -> list[NodeFinding]:

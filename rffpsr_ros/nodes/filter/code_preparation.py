@@ -37,6 +37,8 @@ class CodePreparation:
         Whether models are to run compiled.
     start
         Begins to compile in a process of its own.
+    more
+        Whether it compiles more than `compiled_code` tells of: it is then started in any case.
 
     Attributes
     ----------
@@ -51,6 +53,7 @@ class CodePreparation:
         form: str | None,
         wanted: bool = True,
         start: Callable[[str], subprocess.Popen[bytes]] | None = None,
+        more: bool = False,
     ) -> None:
         self.told = NONE
         self._made = threading.Event()
@@ -60,7 +63,7 @@ class CodePreparation:
         code = _code() if wanted and form is not None else None
         if form is None or code is None:
             return
-        if code.is_kept(form):
+        if not more and code.is_kept(form):
             self.told = READY
             return
         self.told = PREPARING
@@ -117,6 +120,11 @@ def _code() -> ModuleType | None:
 
 
 def _compiling(form: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", COMPILES, NICENESS, form]
+    return in_the_background(COMPILES, form)
+
+
+def in_the_background(module: str, *words: str) -> subprocess.Popen[bytes]:
+    """Run a module that compiles, standing back behind everything else."""
+    command = [sys.executable, "-m", module, NICENESS, *words]
     quiet = subprocess.DEVNULL  # what fails there fails again where it is loaded, and is told then
     return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)

@@ -23,6 +23,11 @@ class ReadyToFollow(NamedTuple):
     start: Callable[[], None]
 
 
+def code_of_forecasts(served: ServedModel, wanted: bool) -> CodePreparation:
+    """Prepare the code that a model follows and forecasts by."""
+    return CodePreparation(served.model.compiled_form, wanted)
+
+
 class RobotFollowing:
     """The model that a node serves, the topics it is fed by, and the follower between them.
 
@@ -38,6 +43,8 @@ class RobotFollowing:
         Called with every message; it hands it to `feed`.
     subscribed
         Called after every new subscription.
+    prepare_code
+        Makes sure that there is compiled code for a model, if it is wanted.
 
     Attributes
     ----------
@@ -56,6 +63,7 @@ class RobotFollowing:
         complaints: Complaints,
         receive: Receive,
         subscribed: Callable[[], None] = lambda: None,
+        prepare_code: Callable[[ServedModel, bool], CodePreparation] = code_of_forecasts,
     ) -> None:
         self.follower: Follower | None = None
         self.served: ServedModel | None = None
@@ -63,6 +71,7 @@ class RobotFollowing:
         self.code = CodePreparation(None, wanted=False)
         self._node, self._value, self._complaints = node, value, complaints
         self._receive, self._subscribed = receive, subscribed
+        self._prepare_code = prepare_code
         self._receive_times = ReceiveTimes(node_time(node))
 
     def prepare(
@@ -80,7 +89,7 @@ class RobotFollowing:
         topics, stamps = configuration.topics, configuration.stamps
         inputs = self.inputs if goes_on else make_inputs(self._node, topics, stamps, self._receive)
         decode = {topic: one.decode for topic, one in inputs.items()}
-        code = CodePreparation(served.model.compiled_form, self._value("compiled"))
+        code = self._prepare_code(served, self._value("compiled"))
         follower = Follower(served.model, options(code), decode)
 
         def start() -> None:
@@ -126,9 +135,9 @@ class RobotFollowing:
 
     def renew_code(self) -> None:
         """Run compiled or not, as the parameter says now."""
-        if self._value("compiled") != self.code.wanted:
+        if self.served is not None and self._value("compiled") != self.code.wanted:
             self.code.close()
-            self.code = CodePreparation(self.code.form, self._value("compiled"))
+            self.code = self._prepare_code(self.served, self._value("compiled"))
 
     def use_code(self, change: Callable[[Follower], None]) -> None:
         """Let the follower ``change`` as soon as compiled code is ready."""

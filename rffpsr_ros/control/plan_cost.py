@@ -18,7 +18,7 @@ import numpy as np
 from rffpsr_ros.numerics.arrays import Array
 
 
-class Objective(NamedTuple):
+class PlanCost(NamedTuple):
     """Weights and scales; those of observations (d_o,), those of actions (d_a,)."""
 
     observation_scale: Array
