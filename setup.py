@@ -32,7 +32,7 @@ setup(
     maintainer_email="maintainers@rffpsr-ros.example",
     license="Apache-2.0",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed"]},
+    package_data={PACKAGE: ["py.typed", "report/page.css", "report/page.js"]},
     data_files=[(folder, files) for folder, files in DATA_FILES.items() if files],
     zip_safe=False,
     python_requires=">=3.10",

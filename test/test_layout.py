@@ -42,9 +42,10 @@ FLOORS = {
     "rffpsr_ros.simulation": 9,
     "rffpsr_ros.recipe": 9,
     "rffpsr_ros.training": 10,
-    "rffpsr_ros": 11,
-    "rffpsr_ros.cli": 11,
-    "rffpsr_ros.nodes": 11,
+    "rffpsr_ros.report": 11,
+    "rffpsr_ros": 12,
+    "rffpsr_ros.cli": 12,
+    "rffpsr_ros.nodes": 12,
 }
 NUMERICAL = {"numpy", "scipy"}
 DEPENDENCIES = NUMERICAL | {"threadpoolctl", "yaml", "rosbags", "tqdm"}

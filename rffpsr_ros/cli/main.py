@@ -38,6 +38,7 @@ COMMANDS = {
     "check": Command("check", "tell whether bags can teach a model, before training"),
     "train": Command("train", "learn a model from bags"),
     "evaluate": Command("evaluate", "measure a model's forecasts on bags"),
+    "report": Command("report", "show on one page how good a model is"),
     "predict": Command("predict", "forecast along a bag, into a table or a bag"),
     "info": Command("info", "show what a model file holds"),
     "export": Command("export", "write a model in C, ONNX or CasADi"),
@@ -102,6 +103,7 @@ def _dispatch(words: Sequence[str]) -> int | None:
     if name not in COMMANDS:
         raise InputError(f"unknown command '{plain(name)}'{did_you_mean(name, COMMANDS)}")
     parsed = command_parser(name).parse(words[1:])
+    parsed.words = ["rffpsr", *words]
     run: Callable[[argparse.Namespace], int | None] = _module(name).run
     return run(parsed)
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import Coverage, coverage
 from rffpsr_ros.evaluation.comparison import Comparison, compare
@@ -24,6 +27,8 @@ from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.training.recordings import Split
 from rffpsr_ros.training.request import has_learned_from, kind_asked_for
+from rffpsr_ros.training.train import Trained
+from rffpsr_ros.training.validation import CROSS_VALIDATION
 
 _FAR = 0.05
 """The share of a column's range by which it must be exceeded for the verdict to name it."""
@@ -116,6 +121,7 @@ def judge(
     options: Judging,
     beside: Mapping[str, PredictiveModel[Any]] | None = None,
     progress: Progress = silent,
+    seen: bool | None = None,
 ) -> Judgement:
     """Judge a model on the test part, beside the last observation and linear ARX.
 
@@ -128,6 +134,8 @@ def judge(
         Where the model came from.
     beside
         Other models, by what they are to be called.
+    seen
+        Whether the model has learned from the test part; None: find out.
 
     Raises
     ------
@@ -164,5 +172,27 @@ def judge(
         comparison,
         covered,
         extrapolations(model, parts.test),
-        has_learned_from(model, parts.test),
+        has_learned_from(model, parts.test) if seen is None else seen,
     )
+
+
+def judge_trained(trained: Trained, path: str, progress: Progress = silent) -> Judgement:
+    """Judge a model that was just learned: on the test part that was left out, if there is one.
+
+    Else on a validation part that it has not learned from, else on what it has learned from, which
+    the judgement says. Of many recordings a subsample is judged on.
+
+    Raises
+    ------
+    InputError
+        If no recording is long enough.
+    """
+    generator = np.random.default_rng(0)
+    train, validation, test = (subsample(part, generator) for part in trained.parts)
+    if test:
+        parts, seen = Split(train, validation, test), False
+    elif validation and CROSS_VALIDATION not in trained.model.record.metrics:
+        parts, seen = Split(train, validation, validation), False
+    else:
+        parts, seen = Split(train, validation, train), True
+    return judge(trained.model, path, parts, Judging(), progress=progress, seen=seen)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
-from rffpsr_ros.evaluation.verdict import ModelVerdict, paired_with_baseline, verdict
+from rffpsr_ros.evaluation.verdict import ModelVerdict, Standing, paired_with_baseline, verdict
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.paired_errors import PairedErrors
 from rffpsr_ros.recipe.held_out_gain import HELD_OUT
@@ -41,10 +41,11 @@ def remembered_verdict(said: ModelVerdict) -> dict[str, Any]:
     return {"standing": said.standing, "sentences": list(said.sentences)}
 
 
-def verdict_sentences(metrics: Mapping[str, Any]) -> list[str]:
-    """Return the sentences that a model file keeps; none if it keeps none."""
+def remembered_verdict_of(metrics: Mapping[str, Any]) -> ModelVerdict | None:
+    """Return the verdict that a model file keeps, without figures; None if it keeps none."""
     kept = metrics.get(VERDICT)
-    sentences = kept.get("sentences") if isinstance(kept, Mapping) else None
-    if not isinstance(sentences, list):
-        return []
-    return [sentence for sentence in sentences if isinstance(sentence, str)]
+    if not isinstance(kept, Mapping) or not isinstance(kept.get("sentences"), list):
+        return None
+    sentences = tuple(one for one in kept["sentences"] if isinstance(one, str))
+    standing = next((one for one in get_args(Standing) if one == kept.get("standing")), "unknown")
+    return ModelVerdict(standing, sentences, None) if sentences else None

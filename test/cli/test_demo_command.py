@@ -12,7 +12,7 @@ def test_table_plots_and_model(here: Path, capsys: pytest.CaptureFixture[str]) -
     pytest.importorskip("matplotlib")
     demo.run(here / "out", seed=1, learner=RFFPSR(iterations=20, features=30))
     names = {path.name for path in (here / "out").iterdir()}
-    assert names == {"error_by_horizon.png", "forecast.png", "synthetic.model"}
+    assert names == {"error_by_horizon.png", "forecast.png", "report.html", "synthetic.model"}
     out = capsys.readouterr().out
     assert [line.split("  ")[0] for line in out.splitlines() if "  0." in line] == [
         "RFF-PSR",

@@ -20,12 +20,16 @@ from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
 from rffpsr_ros.evaluation.report import text_table
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
+from rffpsr_ros.models.loading import load
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.report.write import Origin, write_report
 from rffpsr_ros.simulation.excitation import uniform_hold
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import Policy, dataset, open_loop
+from rffpsr_ros.training.judgement import Judging, judge
+from rffpsr_ros.training.recordings import Split
 
 TICKS = 100
 PARTS = {"training": 10, "validation": 5, "test": 50}
@@ -67,9 +71,15 @@ def run(folder: Path, seed: int = 0, learner: RFFPSR | None = None) -> None:
     plot_errors(comparison.errors, folder / "error_by_horizon.png", "Error by horizon")
     models = {name: entry.model for name, entry in comparison.entries.items()}
     plot_forecast(models, parts["test"][0], 10, folder / "forecast.png", "Half a second ahead")
-    model.save(folder / "synthetic.model")
-    say(f"Plots and the model are in {folder}: error_by_horizon.png, forecast.png,")
+    file = folder / "synthetic.model"
+    model.save(file)
+    judgement = judge(model, str(file), Split(*parts.values()), Judging())
+    write_report(folder / "report.html", judgement, Origin(file=load(file).file))
+    say(
+        f"Plots, report and model are in {folder}: error_by_horizon.png, forecast.png, report.html,"
+    )
     say("synthetic.model ('rffpsr info' shows what a model holds).")
+    say(*judgement.verdict.lines())
 
 
 def simulate(seed: int) -> Mapping[str, list[Trajectory]]:

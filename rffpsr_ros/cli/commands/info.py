@@ -14,7 +14,7 @@ from rffpsr_ros.models.loading import load
 from rffpsr_ros.models.storage import ModelFile
 from rffpsr_ros.training.request import kind_asked_for
 from rffpsr_ros.training.validation import CROSS_VALIDATION
-from rffpsr_ros.training.verdict import verdict_sentences
+from rffpsr_ros.training.verdict import remembered_verdict_of
 
 _BLEND = "validation_mse"
 """What an ensemble's file calls its errors on parts that were held out in turn."""
@@ -55,8 +55,8 @@ def _description(file: ModelFile, path: Path, asked: str, topics: Iterable[str])
     lines += _section("options", options)
     lines += _metrics(record["metrics"])
     lines += [f"note: {note}" for note in record["notes"]]
-    said = verdict_sentences(record["metrics"])
-    return lines + (["", f"verdict: {said[0]}", *said[1:]] if said else [])
+    said = remembered_verdict_of(record["metrics"])
+    return lines + ([] if said is None else said.lines())
 
 
 def _columns(signature: Mapping[str, Any], what: str) -> str:

@@ -25,14 +25,18 @@ from rffpsr_ros.evaluation.report import text_table
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.loading import load
 from rffpsr_ros.nodes.demo.observer import Observer
 from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
 from rffpsr_ros.nodes.shared.package_files import package_folder
 from rffpsr_ros.parallel.processes import usable_cores
 from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.report.write import Origin, write_report
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.training.judgement import Judging, judge
+from rffpsr_ros.training.recordings import Split
 
 SPEED = 4.0
 EPISODES = 12
@@ -197,10 +201,20 @@ class _Demonstration:
         plot_errors(errors, self._folder / "error_by_horizon.png", "Error by horizon")
         shown = run.slice(0, min(len(run), 160))
         plot_forecast(models, shown, HORIZON, self._folder / "forecast.png", "Half a second ahead")
+        self._report(recorded, run)
         better = bool((errors[LIVE].mse < errors[LAST].mse).all())
         if not better:
             say("The live forecasts did not beat the last observation at every horizon.")
         return better
+
+    def _report(self, recorded: Sequence[Trajectory], run: Trajectory) -> None:
+        """Write a page on the model, judged on the fresh run as the filter followed it."""
+        path = self._folder / "synthetic.psr"
+        model, file = load(path)
+        options = Judging(HORIZON, start=HORIZON)
+        judgement = judge(model, str(path), Split(list(recorded), [], [run]), options)
+        write_report(self._folder / "report.html", judgement, Origin(file=file))
+        say(*judgement.verdict.lines(), "", "report.html shows more.")
 
 
 if __name__ == "__main__":

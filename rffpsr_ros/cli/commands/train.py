@@ -35,6 +35,7 @@ from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.registry import DEFAULT, offered_kinds
 from rffpsr_ros.parallel.processes import usable_cores
 from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.report.write import write_trained
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS
 from rffpsr_ros.training.request import kind_asked_for
@@ -114,6 +115,9 @@ def add_arguments(parser: Parser) -> None:
         " to the Dask cluster whose scheduler is there, such as tls://host:8786; its workers need"
         " the same bags at the same places; tcp:// is unsafe: who reaches it runs programs there",
     )
+    parser.add_argument(
+        "--report", metavar="FILE", help="write a page that shows how good the model is (.html)"
+    )
     parser.add_argument("--profile", action="store_true", help="tell what each stage took")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -128,6 +132,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     configuration, learning = _configured(arguments)
     target = check_writable(arguments.out)
+    if arguments.report is not None:
+        check_writable(arguments.report)
     began = time.monotonic()
     with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
         clock = StageClock(bar)
@@ -152,10 +158,15 @@ def run(arguments: argparse.Namespace) -> None:
         return
     save_with_kept(trained, target, all_bags(arguments.bags) if arguments.keep else ())
     stages = clock.stages() if arguments.profile else []
-    _report(arguments, _Summary(target, trained, time.monotonic() - began, stages))
+    _tell(arguments, _Summary(target, trained, time.monotonic() - began, stages))
 
 
-def _report(arguments: argparse.Namespace, summary: _Summary) -> None:
+def _tell(arguments: argparse.Namespace, summary: _Summary) -> None:
+    """Say what training came to, and write the report if one is wanted."""
+    if arguments.report is not None:
+        with ProgressBar(quiet=arguments.quiet) as bar:
+            trained, words = summary.trained, [arguments.words]
+            write_trained(arguments.report, trained, summary.path, words, bar)
     if arguments.json:
         say_json(summary.as_json())
     else:
@@ -187,6 +198,8 @@ def _check_start(arguments: argparse.Namespace) -> None:
 def _learn_more(arguments: argparse.Namespace) -> None:
     """Let a model learn from new bags too, and write it."""
     target, began = check_writable(arguments.out), time.monotonic()
+    if arguments.report is not None:
+        check_writable(arguments.report)
     with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
         clock = StageClock(bar)
         more = train_more(
@@ -199,7 +212,7 @@ def _learn_more(arguments: argparse.Namespace) -> None:
         )
     more.save(target)
     stages = clock.stages() if arguments.profile else []
-    _report(arguments, _Summary(target, more.trained, time.monotonic() - began, stages))
+    _tell(arguments, _Summary(target, more.trained, time.monotonic() - began, stages))
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, dict[str, Any]]:

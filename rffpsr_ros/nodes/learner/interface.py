@@ -141,6 +141,13 @@ _PARAMETERS = (
         1.0,
         fixed=False,
     ),
+    Parameter(
+        "report",
+        False,
+        "Write a page beside each new model that shows how good it is, see"
+        " [report](report.md): `model_path` with `.html` after it.",
+        fixed=False,
+    ),
     EXECUTOR,
 )
 
@@ -160,7 +167,7 @@ _TOPICS = (
         "What the learner is doing: stage and progress of a training and its error on held-out data"
         " by now (in standard deviations of the observations), then the model file, what it was"
         " trained on, its error by horizon on held-out data, and what was decided and why (the"
-        " model stays where a new one is not better); warnings of what the recordings lack; or why"
+        " model stays where a new one is not better), the verdict, and where the report is; warnings of what the recordings lack; or why"
         " something failed.",
     ),
     Topic("~/recording", "published", "std_msgs/msg/Bool", LATCHED, "Whether an episode is on."),

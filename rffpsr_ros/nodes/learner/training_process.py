@@ -5,7 +5,7 @@ The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`
 ``niceness``, by how much it stands back behind other processes, and ``processes``, how many learn
 side by side if the configuration does not say, ``start``, the model to go on from if that can be,
 ``automatic``, whether the new model must be better than that, and ``forget``, how much less what
-was learned before counts. What the recordings lack is told as warnings.
+was learned before counts, and ``report``, whether a page on the model is written beside it. What the recordings lack is told as warnings.
 Standard input stays open as long as the parent lives and wants the model; when it closes, or on
 SIGTERM, this process ends and leaves no file behind. It imports no ROS.
 """
@@ -31,7 +31,8 @@ from rffpsr_ros.nodes.learner.retraining import retrain
 from rffpsr_ros.numerics.priority import stand_back
 from rffpsr_ros.recipe.kept import Learned
 from rffpsr_ros.recipe.kept_file import kept_path, write_kept
-from rffpsr_ros.training.train import TrainingPlan
+from rffpsr_ros.report.write import report_beside
+from rffpsr_ros.training.train import Trained, TrainingPlan
 from rffpsr_ros.training.verdict import training_verdict
 
 
@@ -71,6 +72,7 @@ def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
     else:
         learned = Learned(trained.model, trained.kept)
         _write(trained.model, target, staging, lambda path: write_kept(path, learned, made.bags))
+    report = _reported(trained, target) if request["report"] else {}
     error = training_error(trained.model)
     mean_squares = [] if error is None else error.mean(axis=1).tolist()
     described = trained.recordings.describe()
@@ -80,7 +82,17 @@ def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
         "mse": mean_squares,
         "decision": made.decision,
         "verdict": " ".join(training_verdict(trained.model, trained.validation).sentences),
+        **report,
     }
+
+
+def _reported(trained: Trained, target: Path) -> dict[str, str]:
+    """Write the report beside the model; where that cannot be, say why: the model counts."""
+    try:
+        return {"report": str(report_beside(trained, target, (), _progress))}
+    except InputError as problem:
+        _tell({"warning": f"no report: {problem}"})
+        return {}
 
 
 def _write(

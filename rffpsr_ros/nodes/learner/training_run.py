@@ -43,6 +43,8 @@ class Manner(NamedTuple):
         Whether the new model must be better than that.
     forget
         The share that what was learned before loses of what it counts.
+    report
+        Whether a page on the model is written beside it.
     """
 
     niceness: int = NICENESS
@@ -50,6 +52,7 @@ class Manner(NamedTuple):
     start: str = ""
     automatic: bool = False
     forget: float = 0.0
+    report: bool = False
 
 
 class TrainingRun:
@@ -179,7 +182,13 @@ class TrainingRun:
         return f"training {how}" + (f": {lines[-1]}" if lines else "")
 
 
-_TOLD = {"model": "model", "trained on": "trained_on", "decision": "decision", "verdict": "verdict"}
+_TOLD = {
+    "model": "model",
+    "trained on": "trained_on",
+    "decision": "decision",
+    "verdict": "verdict",
+    "report": "report",
+}
 """What a status tells of a training, by its names in the result."""
 
 

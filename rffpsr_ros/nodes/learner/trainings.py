@@ -66,6 +66,7 @@ class Trainings:
             "" if self._value("train_anew") else newest_model(path),
             automatic,
             self._value("training_forget"),
+            self._value("report"),
         )
         self.current = TrainingRun(configuration.to_mapping(), bags, target, manner)
         self._logger.info(f"training on {len(bags)} episodes")

@@ -36,7 +36,9 @@ def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_pat
     out = tmp_path / "out"
     names = {path.name for path in out.iterdir()}
     kept = {"synthetic.psr", "synthetic.psr.kept"}
-    assert names == {"error_by_horizon.png", "forecast.png", "episodes", "log"} | kept
+    assert (
+        names == {"error_by_horizon.png", "forecast.png", "report.html", "episodes", "log"} | kept
+    )
     assert len(list(out.glob("episodes/*/20*"))) == 4
     for log in ("simulator_node", "excitation_node", "learner_node", "filter_node"):
         assert "Traceback" not in (out / "log" / f"{log}.log").read_text()
