@@ -17,7 +17,7 @@ FORECASTS = 6
 """So many forecasts, one after the other, make a stretch."""
 
 
-class Followed(NamedTuple):
+class FollowedRun(NamedTuple):
     """One recording of T ticks; origins 0 to n - 1 are its ticks from ``start`` on."""
 
     trajectory: Trajectory
@@ -38,7 +38,7 @@ class Followed(NamedTuple):
 class Stretch(NamedTuple):
     """Some consecutive forecasts of a recording, and how far off they were."""
 
-    followed: Followed
+    followed: FollowedRun
     first: int
     """The first of them, among ``followed.whole``."""
     forecasts: int
@@ -52,7 +52,7 @@ def follow(
     horizon: int,
     start: int,
     progress: Progress = silent,
-) -> list[Followed]:
+) -> list[FollowedRun]:
     """Return what a model forecast along the trajectories that are long enough."""
     rows = np.concatenate([one.observations for one in trajectories])
     variance = np.nanvar(rows, axis=0)
@@ -70,7 +70,7 @@ def follow(
             relative.append(_mean((errors**2 / scale).reshape(len(made), -1)))
             whole.append(made[(start - first) % horizon :: horizon])
         found.append(
-            Followed(
+            FollowedRun(
                 trajectory,
                 start,
                 np.concatenate(one_step),
@@ -81,7 +81,7 @@ def follow(
     return found
 
 
-def stretches(followed: Sequence[Followed]) -> list[Stretch]:
+def stretches(followed: Sequence[FollowedRun]) -> list[Stretch]:
     """Return all stretches that were observed, the most exact first."""
     found = []
     for one in followed:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from rffpsr_ros.evaluation.followed import Followed
+from rffpsr_ros.evaluation.followed import FollowedRun
 from rffpsr_ros.numerics.arrays import Array
 
 LAGS = 25
@@ -60,7 +60,7 @@ class ResidualChecks(NamedTuple):
         return found
 
 
-def residual_checks(followed: Sequence[Followed]) -> ResidualChecks | None:
+def residual_checks(followed: Sequence[FollowedRun]) -> ResidualChecks | None:
     """Return the correlations that are left in one-step errors; None if there are too few ticks."""
     lags = min(LAGS, max((len(one.one_step) for one in followed), default=0) // 4)
     errors = [_standard(one.one_step, followed, "errors") for one in followed]
@@ -87,7 +87,7 @@ def residual_checks(followed: Sequence[Followed]) -> ResidualChecks | None:
     )
 
 
-def _standard(rows: Array, followed: Sequence[Followed], what: str) -> Array:
+def _standard(rows: Array, followed: Sequence[FollowedRun], what: str) -> Array:
     """Return rows with mean 0 and variance 1 over all recordings; a column that is still is 0."""
     every = np.concatenate(
         [

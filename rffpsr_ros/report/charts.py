@@ -11,7 +11,7 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.report.markup import Html, element, joined
-from rffpsr_ros.report.scales import Scale, label, scale_of
+from rffpsr_ros.report.scales import AxisScale, label, scale_of
 
 WIDTH, HEIGHT = 460, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 44
@@ -87,7 +87,7 @@ def drawn(chart: Chart) -> Html:
     )
 
 
-def _scales(chart: Chart) -> tuple[Scale, Scale]:
+def _scales(chart: Chart) -> tuple[AxisScale, AxisScale]:
     xs = np.concatenate([*(one.x for one in chart.curves), *(one.x for one in chart.ribbons)])
     ys = [one.y for one in chart.curves]
     ys += [end for one in chart.ribbons for end in (one.low, one.high)]
@@ -108,7 +108,7 @@ def _plain_svg(tag: str, content: str = "", **attributes: Any) -> Html:
     return element(tag, content, **named)
 
 
-def _x_axis(x: Scale, chart: Chart) -> Html:
+def _x_axis(x: AxisScale, chart: Chart) -> Html:
     bottom = HEIGHT - _BOTTOM
     ticks = x.ticks(6)
     if chart.whole:
@@ -133,7 +133,7 @@ def _x_axis(x: Scale, chart: Chart) -> Html:
     return joined(_plain_svg("g", joined(*marks), class_="ticks x"), base, name)
 
 
-def _y_axis(y: Scale, chart: Chart) -> Html:
+def _y_axis(y: AxisScale, chart: Chart) -> Html:
     ticks = y.ticks(5)
     lines = [
         joined(
@@ -171,7 +171,7 @@ def _window(data: Html) -> Html:
     )
 
 
-def _levels(chart: Chart, y: Scale) -> Html:
+def _levels(chart: Chart, y: AxisScale) -> Html:
     parts = []
     for name, level in chart.levels:
         at = float(y(np.array([level]))[0])
@@ -188,7 +188,7 @@ def _levels(chart: Chart, y: Scale) -> Html:
     return joined(*parts)
 
 
-def _curve(curve: Curve, x: Scale, y: Scale) -> Html:
+def _curve(curve: Curve, x: AxisScale, y: AxisScale) -> Html:
     places = np.stack([x(curve.x), y(curve.y)], axis=1)
     if curve.style == "bars":
         base = float(y(np.array([0.0]))[0])
@@ -200,7 +200,7 @@ def _curve(curve: Curve, x: Scale, y: Scale) -> Html:
     return _plain_svg("path", class_=f"{curve.style} {_colour(curve.colour)}", d=path)
 
 
-def _ribbon(ribbon: Ribbon, x: Scale, y: Scale) -> Html:
+def _ribbon(ribbon: Ribbon, x: AxisScale, y: AxisScale) -> Html:
     high = np.stack([x(ribbon.x), y(ribbon.high)], axis=1)
     low = np.stack([x(ribbon.x), y(ribbon.low)], axis=1)
     known = np.isfinite(high).all(axis=1) & np.isfinite(low).all(axis=1)
@@ -247,7 +247,7 @@ def _legend(chart: Chart) -> Html:
     )
 
 
-def _told(chart: Chart, x: Scale, y: Scale) -> dict[str, Any]:
+def _told(chart: Chart, x: AxisScale, y: AxisScale) -> dict[str, Any]:
     """Return what the script needs to name values and to zoom."""
     series = [
         {"name": one.name, "x": _short(one.x), "y": _short(one.y)}

@@ -14,7 +14,7 @@ from rffpsr_ros.exploration.findings import findings
 from rffpsr_ros.numerics.spectrum import spectra
 from rffpsr_ros.recordings.bags.read_report import ReadReport
 from rffpsr_ros.recordings.trajectory import Trajectory
-from rffpsr_ros.report.charts import Chart, Curve, drawn
+from rffpsr_ros.report.charts import WIDTH, Chart, Curve, drawn
 from rffpsr_ros.report.markup import (
     Cell,
     Figure,
@@ -54,12 +54,11 @@ def data_section(
     body.append(grid(*_spectra(known)))
     if report is not None:
         body.append(_bags(report))
-    ticks = ", ".join(f"{sum(map(len, part))} {name}" for name, part in parts.items() if part)
     return Section(
         "data",
         "The data",
-        f"Ticks by part: {ticks}. The strips show where observations are present (solid), and"
-        " missing (pale), with all recordings laid end to end.",
+        "The strips show where observations are present (solid) and missing (pale), with all"
+        " recordings laid end to end.",
         joined(*body),
         "Pale stretches: messages were lost, or max_age is shorter than the sensor's interval."
         " Warnings of the check say each what to do, and docs/exploration.md why. Power of an"
@@ -74,42 +73,40 @@ def _presence(parts: Mapping[str, Sequence[Trajectory]]) -> Html:
     named = [(name, sum(map(len, part))) for name, part in parts.items() if part]
     total = sum(map(len, runs))
     rows = np.concatenate([np.isfinite(run.observations) for run in runs])
-    width, left, step = 700.0, 190.0, 18
+    width, step = float(WIDTH), 34
     names = runs[0].observation_names[:_MOST_ROWS]
-    drawing, at = [], left
+    drawing, at = [], 0.0
     for name, ticks in named:
         share = width * ticks / total
         drawing.append(_bar(at, 0, share, name, 1.0))
-        drawing.append(element("text", name, x=f"{at + 3:.0f}", y="24", **{"font-size": "11"}))
         at += share
     edges = np.linspace(0, total, min(_BINS, total) + 1).astype(int)
     for place, name in enumerate(names):
         y = 34 + step * place
-        drawing.append(
-            element(
-                "text", _cut(name), x=f"{left - 6:.0f}", y=f"{y + 10}", **{"text-anchor": "end"}
-            )
-        )
+        drawing.append(element("text", name, x="0", y=f"{y}"))
         shares = np.add.reduceat(rows[:, place], edges[:-1]) / np.diff(edges)
         for first, last in _equal(shares):
             begin, end = edges[first], edges[last]
-            drawing.append(
-                _bar(left + width * begin / total, y, width * (end - begin) / total, None,
-                     0.12 + 0.88 * float(shares[first]))
-            )  # fmt: skip
-    height = 38 + step * len(names)
-    svg = element("svg", *drawing, viewBox=f"0 0 900 {height}", role="img")
+            opacity = 0.12 + 0.88 * float(shares[first])
+            length = width * (end - begin) / total
+            drawing.append(_bar(width * begin / total, y + 5, length, None, opacity))
+    height = 34 + step * len(names)
+    svg = element("svg", *drawing, viewBox=f"0 0 {WIDTH} {height}", role="img")
     missing = 100 * (1 - rows.mean())
     caption = element("figcaption", f"{missing:.2g} % of the observations are missing")
-    style = "max-width:none"
-    return element("figure", caption, svg, **{"class": "strip", "style": style})
+    legend = [
+        element("span", element("i", **{"class": f"ribbon part {name}"}), f"{name}: {ticks} ticks")
+        for name, ticks in named
+    ]
+    parts_of = element("p", *legend, **{"class": "legend"})
+    return element("figure", caption, parts_of, svg, **{"class": "strip"})
 
 
 def _bar(x: float, y: float, width: float, kind: str | None, opacity: float) -> Html:
     return element(
         "rect",
         x=f"{x:.1f}",
-        y=f"{y}",
+        y=f"{y:g}",
         width=f"{max(width, 0.5):.1f}",
         height="12",
         opacity=f"{opacity:.2f}",
@@ -121,10 +118,6 @@ def _equal(shares: np.ndarray) -> list[tuple[int, int]]:
     """Return runs (first, last) of bins with one share."""
     edges = [0, *(1 + np.flatnonzero(np.diff(shares))).tolist(), len(shares)]
     return list(itertools.pairwise(edges))
-
-
-def _cut(name: str, most: int = 28) -> str:
-    return name if len(name) <= most else f"...{name[-most + 3 :]}"
 
 
 def _excitation(

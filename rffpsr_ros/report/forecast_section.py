@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rffpsr_ros.evaluation.followed import Followed, Stretch, stretches
+from rffpsr_ros.evaluation.followed import FollowedRun, Stretch, stretches
 from rffpsr_ros.models.bands import Bands
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.report.charts import Chart, Curve, Ribbon, drawn
@@ -17,7 +17,7 @@ MOST_OBSERVATIONS = 6
 _INNER = 0.5
 
 
-def forecast_section(judgement: Judgement, followed: Sequence[Followed]) -> Section:
+def forecast_section(judgement: Judgement, followed: Sequence[FollowedRun]) -> Section:
     """Return the section."""
     found = stretches(followed)
     title, key = "Forecasts over what was observed", "forecasts"

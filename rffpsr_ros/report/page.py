@@ -55,7 +55,8 @@ def page(
         Html(f"<style>{_beside('page.css')}</style>"),
     )
     tail = joined(script_data(EVALUATION, figures), Html(f"<script>{_beside('page.js')}</script>"))
-    return f'<!doctype html>\n{MARK}\n<html lang="en"><head>{head}</head><body>{body}{tail}</body></html>\n'
+    content = f"<head>{head}</head><body>{body}{tail}</body>"
+    return f'<!doctype html>\n{MARK}\n<html lang="en">{content}</html>\n'
 
 
 def _standing(said: ModelVerdict) -> str:

@@ -24,6 +24,9 @@ from rffpsr_ros.report.markup import (
 from rffpsr_ros.training.request import kind_asked_for
 from rffpsr_ros.training.validation import CROSS_VALIDATION
 
+_FAR_APART = 30.0
+"""From this ratio on errors are shown by their logarithm."""
+
 
 def recipe_section(model: PredictiveModel[Any]) -> Section:
     """Return the section."""
@@ -65,8 +68,16 @@ def _held_out(metrics: Mapping[str, Any]) -> list[Html]:
         curves.append(Curve(name, np.arange(1, len(mse) + 1), mse, number, style))  # type: ignore[arg-type]
         row: list[Cell] = [name, Figure(tried.get("score")), *map(Figure, tried["mse"])]
         rows.append(row)
+    sizes = np.concatenate([curve.y for curve in curves])
+    far_apart = np.nanmin(sizes) > 0 and np.nanmax(sizes) > _FAR_APART * np.nanmin(sizes)
     held_out = Chart(
-        "squared error on parts held out", "ticks ahead", "MSE", curves, zero=True, whole=True
+        "squared error on parts held out",
+        "ticks ahead",
+        "MSE",
+        curves,
+        log_y=bool(far_apart),
+        zero=not far_apart,
+        whole=True,
     )
     charts = [drawn(held_out)]
     weights = metrics.get("ensemble_weights")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rffpsr_ros.evaluation.followed import Followed
+from rffpsr_ros.evaluation.followed import FollowedRun
 from rffpsr_ros.evaluation.residual_checks import NOTABLE, ResidualChecks, residual_checks
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.spectrum import spectra
@@ -18,7 +18,7 @@ MOST_OBSERVATIONS = 8
 _MOST_SENTENCES = 12
 
 
-def residual_section(judgement: Judgement, followed: Sequence[Followed]) -> Section:
+def residual_section(judgement: Judgement, followed: Sequence[FollowedRun]) -> Section:
     """Return the section."""
     title, key = "What the errors still tell", "residuals"
     checks = residual_checks(followed)
@@ -111,7 +111,7 @@ def _response(checks: ResidualChecks, column: int, actions: Sequence[str]) -> Ht
     )
 
 
-def _spectra(followed: Sequence[Followed], column: int) -> list[Html]:
+def _spectra(followed: Sequence[FollowedRun], column: int) -> list[Html]:
     period = followed[0].trajectory.period
     errors = spectra([one.one_step[:, [column]] for one in followed], period)
     observed = spectra([_observed(one)[:, [column]] for one in followed], period)
@@ -134,7 +134,7 @@ def _spectra(followed: Sequence[Followed], column: int) -> list[Html]:
     ]
 
 
-def _observed(one: Followed) -> Array:
+def _observed(one: FollowedRun) -> Array:
     return one.trajectory.observations[one.start : one.start + len(one.one_step)]
 
 

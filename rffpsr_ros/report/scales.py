@@ -12,7 +12,7 @@ from rffpsr_ros.numerics.arrays import Array
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
-class Scale(NamedTuple):
+class AxisScale(NamedTuple):
     """An axis from value ``low`` to ``high``, on the page from ``start`` to ``end``."""
 
     low: float
@@ -41,7 +41,7 @@ class Scale(NamedTuple):
 
 def scale_of(
     values: Array, start: float, end: float, *, log: bool = False, zero: bool = False
-) -> Scale:
+) -> AxisScale:
     """Return a scale on which all values have a place, with a little room at its ends.
 
     Parameters
@@ -55,11 +55,11 @@ def scale_of(
     low, high = float(known.min()), float(known.max())
     if log:
         low = max(low, high * 1e-12)
-        return Scale(low / 1.15, high * 1.15, start, end, True)
+        return AxisScale(low / 1.15, high * 1.15, start, end, True)
     low, high = (min(low, 0.0), max(high, 0.0)) if zero else (low, high)
     room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
     below = 0.0 if zero and low == 0 else room
-    return Scale(low - below, high + room, start, end)
+    return AxisScale(low - below, high + room, start, end)
 
 
 def label(value: float) -> str:

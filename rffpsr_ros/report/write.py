@@ -68,11 +68,9 @@ def report_page(
         reproduction_section(judgement, origin.file, origin.commands),
     ]
     name = Path(judgement.path).name
-    count = len(model.signature.observation_names)
-    subtitle = (
-        f"{kind_asked_for(model)}: {count} observation{'' if count == 1 else 's'} from"
-        f" {len(model.signature.action_names)} actions, a tick of {model.signature.period:g} s"
-    )
+    seen, acted = len(model.signature.observation_names), len(model.signature.action_names)
+    columns = f"{_counted(seen, 'observation')} from {_counted(acted, 'action')}"
+    subtitle = f"{kind_asked_for(model)}: {columns}, a tick of {model.signature.period:g} s"
     title = f"How well {name} forecasts"
     return page(title, subtitle, said, remarks, sections, judgement.as_json())
 
@@ -118,7 +116,8 @@ def report_beside(
     """
     target = model.with_name(f"{model.name}.html")
     if target.exists() and not _is_report(target):
-        raise InputError(f"{shown(target, 200)} is no report; it stays, and no report is written")
+        said = f"{shown(target, 200)} is no report; it stays, and no report is written"
+        raise InputError(said)
     write_trained(target, trained, model, commands, progress)
     return target
 
@@ -164,3 +163,7 @@ def _verdicts(judgement: Judgement) -> tuple[ModelVerdict, list[str]]:
             f" flatter: {judgement.verdict.sentences[0]}"
         ]
     return judgement.verdict, [f"When it was trained: {told.sentences[0]}"]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

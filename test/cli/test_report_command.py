@@ -40,3 +40,13 @@ def test_a_place_that_cannot_be_written_is_told_before_work(
     assert outcome.code == 2
     assert "no folder 'nowhere'" in outcome.err
     assert "judging" not in outcome.err
+
+
+def test_training_writes_a_report_on_what_was_left_out(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["train", robot, "--config", configuration, "--out", "m", "--model", "linear_arx"]
+    assert run(*words, "--split", "0.6,0.2,0.2", "--report", "r.html").code == 0
+    (data,) = DATA.findall((here / "r.html").read_text())
+    told = run("evaluate", robot, "--model", "m", "--split", "0.6,0.2,0.2", "--json").out
+    assert json.loads(data) == json.loads(told)

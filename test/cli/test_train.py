@@ -264,11 +264,14 @@ def test_an_ensemble_is_judged_by_what_was_held_out_in_turn(
     run: Run, workshop: Any, robot: Path, configuration: Path, here: Path
 ) -> None:
     words = ["train", robot, "--config", configuration, "--out", "m", *workshop.quick]
-    words += ["--set", "learning.folds=3", "--split", "0.6,0.2,0.2"]
+    words += ["--set", "learning.folds=3", "--split", "0.8,0.2,0", "--report", "r.html"]
     outcome = run(*words)
     assert outcome.code == 0
     assert "120 validation (learned from as well: parts of both are held out" in outcome.out
     assert "verdict: On parts held out in turn" in outcome.out
+    page = (here / "r.html").read_text()
+    assert page.index("On parts held out in turn") < page.index("that it has learned from")
+    assert page.index("so they flatter") < page.index("<section")
     metrics = load_model(here / "m").record.metrics
     assert metrics["held_out"]["baseline"] == "linear_arx"
     errors = metrics["cross_validation"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rffpsr_ros.evaluation.followed import Followed, follow, stretches
+from rffpsr_ros.evaluation.followed import FollowedRun, follow, stretches
 from rffpsr_ros.evaluation.residual_checks import residual_checks
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.mean import Mean
@@ -12,10 +12,10 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
-def followed(errors: Array, actions: Array) -> Followed:
+def followed(errors: Array, actions: Array) -> FollowedRun:
     """Return what a model with such one-step errors leaves."""
     run = Trajectory(np.zeros((len(errors), errors.shape[1])), actions)
-    return Followed(run, 0, errors, np.zeros(len(errors)), np.zeros((0, 5, errors.shape[1])))
+    return FollowedRun(run, 0, errors, np.zeros(len(errors)), np.zeros((0, 5, errors.shape[1])))
 
 
 def noise(ticks: int, columns: int, seed: int) -> Array:

@@ -167,8 +167,8 @@ _TOPICS = (
         "What the learner is doing: stage and progress of a training and its error on held-out data"
         " by now (in standard deviations of the observations), then the model file, what it was"
         " trained on, its error by horizon on held-out data, and what was decided and why (the"
-        " model stays where a new one is not better), the verdict, and where the report is; warnings of what the recordings lack; or why"
-        " something failed.",
+        " model stays where a new one is not better), the verdict, and where the report is;"
+        " warnings of what the recordings lack; or why something failed.",
     ),
     Topic("~/recording", "published", "std_msgs/msg/Bool", LATCHED, "Whether an episode is on."),
 )

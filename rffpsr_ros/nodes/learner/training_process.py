@@ -4,8 +4,9 @@ The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`
 ``staging``, a folder beside it that this process makes, writes the model in, and removes,
 ``niceness``, by how much it stands back behind other processes, and ``processes``, how many learn
 side by side if the configuration does not say, ``start``, the model to go on from if that can be,
-``automatic``, whether the new model must be better than that, and ``forget``, how much less what
-was learned before counts, and ``report``, whether a page on the model is written beside it. What the recordings lack is told as warnings.
+``automatic``, whether the new model must be better than that, ``forget``, how much less what was
+learned before counts, and ``report``, whether a page on the model is written beside it. What the
+recordings lack is told as warnings.
 Standard input stays open as long as the parent lives and wants the model; when it closes, or on
 SIGTERM, this process ends and leaves no file behind. It imports no ROS.
 """

@@ -38,6 +38,7 @@ def ask(workshop: Any, tmp_path: Path) -> Callable[..., dict[str, Any]]:
             "start": str(model) if model.exists() else "",
             "automatic": False,
             "forget": 0.0,
+            "report": False,
         }
         return carry_out(request | changes)
 
@@ -106,3 +107,17 @@ def test_models_are_judged_by_their_forecasts_of_held_out_episodes(
     told = ask(range(6), automatic=True)["decision"]
     assert "on 1 held out" in told
     assert ("the new model is better" in told) != ("the new model is not better" in told)
+
+
+def test_a_report_lies_beside_the_model_and_replaces_nothing_else(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ask(range(2), report=True)
+    page = tmp_path / "arm.psr.html"
+    assert told["report"] == str(page)
+    assert told["verdict"] in page.read_text().replace("&#x27;", "'").replace("</p><p>", " ")
+    page.write_text("somebody's own")
+    assert "report" not in ask(range(2), report=True)
+    assert page.read_text() == "somebody's own"
+    assert "is no report; it stays" in capsys.readouterr().out
+    assert load_model(tmp_path / "arm.psr").kind
