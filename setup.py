@@ -18,6 +18,7 @@ DATA_FILES = {
     f"share/{PACKAGE}/launch": sorted(glob("launch/*.launch.*")),
     f"share/{PACKAGE}/config": sorted(glob("config/*.yaml")),
     f"share/{PACKAGE}/config/sros2": sorted(glob("config/sros2/*.policy.xml")),
+    f"share/{PACKAGE}/layouts": sorted(glob("layouts/*")),
     f"share/{PACKAGE}/worlds": sorted(glob("worlds/*.sdf")),
     f"lib/{PACKAGE}": sorted(glob("executables/*")),
 }

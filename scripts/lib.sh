@@ -20,7 +20,7 @@ base() {
 # ... and a change here installs again into it: the requirements and every file that is copied.
 contents() {
     local folder folders=()
-    for folder in resource executables launch config worlds; do
+    for folder in resource executables launch config layouts worlds; do
         if [[ -d $folder ]]; then folders+=("$folder"); fi
     done
     find setup.py package.xml "${folders[@]}" -type f -exec sha256sum {} + | sort

@@ -42,6 +42,7 @@ COMMANDS = {
     "predict": Command("predict", "forecast along a bag, into a table or a bag"),
     "info": Command("info", "show what a model file holds"),
     "export": Command("export", "write a model in C, ONNX or CasADi"),
+    "layout": Command("layout", "write layouts for PlotJuggler, Foxglove and rqt_plot"),
     "csv2bag": Command("csv2bag", "make a bag of a table with a time column"),
     "completion": Command("completion", "print a completion script for a shell"),
 }
