@@ -35,7 +35,7 @@ def cluster_client(address: str | None) -> Iterator[Any]:
         distributed: Any = import_module("distributed")
     except ImportError:
         raise InputError(
-            "--scheduler needs Dask, which is not installed; install rffpsr_ros[cluster]"
+            "--scheduler needs Dask, which is not installed; pip install distributed"
         ) from None
     try:
         client = distributed.Client(address, timeout=CONNECTION_SECONDS, set_as_default=False)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.package_files import package_folder
 from rffpsr_ros.signals.channel_file import read_parameters
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.yaml_text import load_yaml
@@ -48,11 +51,22 @@ def load_configuration(path: str, settings: Sequence[str] = ()) -> ChannelConfig
     InputError
         If the file or a setting is malformed, or a key is unknown.
     """
+    path = _file(path)
     content = read_parameters(path)
     for setting in settings:
         key, value = parse_setting(setting)
         _assign(content, key.split("."), value, key)
     return ChannelConfiguration.from_mapping(content, path)
+
+
+def _file(given: str) -> str:
+    """Return a configuration file: as given, or that of this package which has the name."""
+    if not given.isidentifier() or Path(given).exists():
+        return given
+    with suppress(InputError):  # the package's files are not there
+        brought = {one.stem: one for one in package_folder("config").glob("*.yaml")}
+        return str(brought.get(given, given))
+    return given
 
 
 def parse_setting(text: str | list[str]) -> tuple[str, Any]:

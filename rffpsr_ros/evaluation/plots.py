@@ -151,7 +151,7 @@ def empty_figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as fault:
         raise InputError(
-            "plots need matplotlib, which is not installed: pip install 'rffpsr_ros[plot]'"
+            "plots need matplotlib, which is not installed: pip install matplotlib"
         ) from fault
     except ValueError as fault:  # as for a MPLBACKEND that there is not
         raise InputError(f"matplotlib cannot be used: {shown(fault, 200)}") from fault

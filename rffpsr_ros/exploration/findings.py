@@ -220,9 +220,15 @@ def _policy(check: ExplorationCheck) -> list[Finding]:
         silent = "past actions determine the next ones; whether observations do cannot be tested"
         return [Finding("note", "policy", silent)]
     dependent = [channel for channel in check.channels if _depends(channel)]
-    if policy.p_value >= SIGNIFICANT or not dependent:
+    if policy.p_value >= SIGNIFICANT:
         calm = f"no sign that actions depend on past observations (p = {policy.p_value:.3f})"
         return [Finding("ok", "policy", calm)]
+    if not dependent:
+        little = (
+            f"actions depend on past observations (p = {policy.p_value:.3f}), but too little to"
+            f" do harm: no action is surely explained by them to more than {100 * RELEVANT:g} %"
+        )
+        return [Finding("ok", "policy", little)]
     shares = " and ".join(
         f"{100 * channel.explained:.0f} % of '{channel.name}'" for channel in dependent
     )

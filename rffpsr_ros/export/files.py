@@ -110,7 +110,7 @@ def exported(
     if missing:
         raise InputError(
             f"the format '{kind}' needs {' and '.join(missing)}; install it with"
-            " pip install 'rffpsr_ros[export]'"
+            " pip install onnx casadi"
         )
     program = described(model)
     check_program(program, model)

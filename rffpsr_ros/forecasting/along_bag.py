@@ -13,6 +13,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import forecasts
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.bags.reader import BagSampler
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.events import SegmentEnd, Tick
@@ -74,6 +75,7 @@ def run_along(
     horizon: int,
     every: int = 1,
     coverage: float = 0.9,
+    progress: Progress = silent,
 ) -> Iterator[BagForecast]:
     """Yield the forecasts of ``model`` at every ``every``-th tick of a bag, in order of time.
 
@@ -81,7 +83,9 @@ def run_along(
     model file. Forecasts that are no usable numbers are left out.
     """
     half_width = model.bands and model.bands.half_width(coverage, horizon)
+    begun = 0.0
     for number, segment in enumerate(segments(bag)):
+        read = bag.share_read or 0.0
         trajectory = Trajectory(
             segment.observations,
             segment.actions,
@@ -91,21 +95,24 @@ def run_along(
         )
         nothing = np.full(trajectory.observations.shape[1], np.nan)
         for first, chunk in forecasts(model, trajectory, horizon):
+            progress("forecasting", begun + (read - begun) * first / len(trajectory))
             for tick, values in enumerate(chunk, first):
                 if tick % every or not usable(values):
                     continue
                 made_ns = segment.stamps_ns[tick - 1] if tick else segment.start_ns
                 seen = trajectory.observations[tick - 1] if tick else nothing
                 yield BagForecast(number, made_ns, seen, values, RECORDED, half_width)
+        begun = read
 
 
-def replay(run: Replay) -> Iterator[BagForecast]:
+def replay(run: Replay, progress: Progress = silent) -> Iterator[BagForecast]:
     """Yield the forecasts that a node makes which is fed the bag, and close it."""
     number = 0
     for outcome in run.outcomes():
         if isinstance(outcome, SegmentEnd):
             number += 1
         elif outcome.forecast is not None:
+            progress("forecasting", run.share_read or 0.0)
             made_ns, values, _, assumes, half_width = outcome.forecast
             seen, lead = outcome.tick.observation, run.follower.options.lead
             yield BagForecast(number, made_ns, seen, values, assumes, half_width, lead)

@@ -17,6 +17,7 @@ from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
+from rffpsr_ros.recordings.bags.source import share_of
 from rffpsr_ros.recordings.bags.topic_reader import TopicReader, topics_in
 
 MOST_TICKS = 10_000
@@ -76,6 +77,7 @@ class Replay:
             topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
             for name, topic in self.logged.items()
         }
+        self._read, self._all = 0, [*self._readers, *self._own]
         self.follower = Follower(
             model, options, {reader.name: reader.lazy for reader in self._readers.values()}
         )
@@ -90,6 +92,11 @@ class Replay:
         """Release the bag."""
         self._source.close()
 
+    @property
+    def share_read(self) -> float | None:
+        """Return which share of the messages is read; None if the bag does not say how many."""
+        return share_of(self._read, [self._source.topics[name] for name in self._all])
+
     def outcomes(self) -> Iterator[Outcome]:
         """Yield steps and segment ends in order.
 
@@ -100,6 +107,7 @@ class Replay:
         """
         with closing(self._source):
             for topic, receive_ns, data in self._source.messages({*self._readers, *self._own}):
+                self._read += 1
                 if topic in self._own:
                     self._control(topic, data)
                     continue

@@ -108,7 +108,7 @@ def load_plant(path: str | Path, step: float) -> Any:
     except ImportError as fault:
         raise InputError(
             "simulating an SDF world without Gazebo needs Drake, which is not installed:"
-            " pip install 'rffpsr_ros[sdf]'"
+            " pip install drake"
         ) from fault
     # It warns of every plugin and light, which it leaves out as it should.
     logging.getLogger("drake").setLevel(logging.ERROR)

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rffpsr_ros.exploration.check import ChannelCheck, ExplorationCheck
+from rffpsr_ros.exploration.findings import findings
+from rffpsr_ros.exploration.policy_test import PolicyTest
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.recordings.bags.writer import BagWriter
 
 Run = Callable[..., Any]
@@ -149,3 +153,28 @@ def test_windows_are_as_short_as_training_would_take_them(
     asked = [*words, "--set", "learning.past=21"]
     longer = json.loads(run("check", here / "many", *asked).out)
     assert report["windows"] > 1.5 * longer["windows"] > 0
+
+
+def test_check_and_train_judge_the_same_part(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["check", robot, "--config", configuration, "--quiet", "--json"]
+    assert json.loads(run(*words).out)["ticks"] == 600
+    assert json.loads(run(*words, "--split", "0.6,0.2,0.2").out)["ticks"] == 360
+    shares = "dataset.split=[0.5, 0.25, 0.25]"
+    assert json.loads(run(*words, "--set", shares).out)["ticks"] == 300
+    told = run(*words[:-1], "--set", shares).out
+    assert "checked the training part, 300 ticks" in told
+
+
+def test_a_dependence_too_small_to_matter_is_not_denied() -> None:
+    options = RFFPSROptions()
+    channel = ChannelCheck("u", "V", -1.0, 1.0, None, 0.0, 0.002, 0.01, 0.0)
+    one = np.array([0.01])
+    policy = PolicyTest(0.002, np.array([0.002]), one, one, np.ones((9, 1)), one, one, 900)
+    check = ExplorationCheck(900, 900, 800, options, (channel,), (), None, policy, None)
+    (said,) = [one for one in findings(check) if one.subject == "policy"]
+    assert said.level == "ok"
+    assert said.sentence.startswith(
+        "actions depend on past observations (p = 0.002), but too little"
+    )

@@ -12,7 +12,12 @@ from rosbags.highlevel import AnyReader
 
 from rffpsr_ros import load_model, read_bags
 from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
+from rffpsr_ros.forecasting.along_bag import run_along
+from rffpsr_ros.models import forecasts as models_forecasts
 from rffpsr_ros.models.forecasts import forecasts
+from rffpsr_ros.recordings.bags.message_types import MessageTypes
+from rffpsr_ros.recordings.bags.reader import BagSampler
+from rffpsr_ros.recordings.bags.source import BagTopic, share_of
 from rffpsr_ros.signals import load_channels
 
 Run = Callable[..., Any]
@@ -129,3 +134,30 @@ def test_held_actions_know_nothing_of_what_was_to_come(
     plan = np.repeat(trajectory.actions[100:101], 4, axis=0)
     told = [float(cell) for cell in rows[1 + 99].split(",")[3:7]]
     np.testing.assert_array_equal(told, model.predict(state, plan)[:, 0])
+
+
+def test_progress_goes_from_nothing_to_the_end(
+    robots: list[Path], configuration: Path, arx_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models_forecasts, "_CHUNK", 50)
+    told: list[float] = []
+
+    def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        assert stage == "forecasting"
+        told.append(fraction)
+
+    with BagSampler(robots[0], load_channels(configuration), MessageTypes()) as bag:
+        assert bag.share_read == 0.0
+        assert len(list(run_along(load_model(arx_model), bag, 4, progress=progress))) == 297
+        assert bag.share_read == 1.0
+    assert len(told) == 6
+    assert told == sorted(told)
+    assert told[0] == 0.0
+    assert 0.8 < told[-1] < 1.0
+
+
+def test_a_bag_that_does_not_say_how_much_it_holds_has_no_share() -> None:
+    known, unknown = BagTopic("a", "b", 4), BagTopic("c", "d")
+    assert share_of(1, [known]) == 0.25
+    assert share_of(1, [known, unknown]) is None
+    assert share_of(0, []) is None

@@ -15,7 +15,7 @@ EPISODES = 12
 def test_the_arm_is_collected_learned_and_followed(
     ros_environment: None, checkout: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("pydrake", reason="needs Drake: pip install 'rffpsr_ros[sdf]'")
+    pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
     pytest.importorskip("matplotlib")
     words = ["--episodes", str(EPISODES), "--duration", "5", "--out", str(tmp_path / "out")]
     for setting in ("iterations=40", "features=60", "narx_learning=off"):

@@ -10,7 +10,7 @@ TICKS = 150
 
 
 def test_forecasts_beat_the_last_frame_and_the_mean_frame() -> None:
-    pytest.importorskip("pydrake", reason="needs Drake: pip install 'rffpsr_ros[sdf]'")
+    pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
     from benchmarks.arm_camera import LAST, MEAN, RFF_PSR, judge, record
 
     runs = [record(seed, TICKS) for seed in range(20)]

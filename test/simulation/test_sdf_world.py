@@ -19,7 +19,7 @@ ARM = WORLDS / "arm.sdf"
 
 @pytest.fixture(autouse=True)
 def drake() -> None:
-    pytest.importorskip("pydrake", reason="needs Drake: pip install 'rffpsr_ros[sdf]'")
+    pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
 
 
 def changed(path: Path, folder: Path, **elements: str) -> Path:

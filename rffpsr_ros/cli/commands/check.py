@@ -20,7 +20,7 @@ from rffpsr_ros.exploration.plot import plot_exploration
 from rffpsr_ros.models.registry import DEFAULT, learner_of
 from rffpsr_ros.training.data_check import check_data
 from rffpsr_ros.training.known_policy import check_policy
-from rffpsr_ros.training.recordings import BagRecordings, read_recordings
+from rffpsr_ros.training.recordings import BagRecordings, read_recordings, split_recordings
 
 
 def add_arguments(parser: Parser) -> None:
@@ -33,6 +33,12 @@ def add_arguments(parser: Parser) -> None:
         action="append",
         default=[],
         help="change one key of the configuration, such as learning.rank=20",
+    )
+    parser.add_argument(
+        "--split",
+        metavar="F,F,F",
+        help="check the training part alone, as 'rffpsr train' with the same split does; default:"
+        " the configuration's dataset.split, else all",
     )
     parser.add_argument("--plot", metavar="FILE", help="draw the figures (.png, .pdf, .svg)")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -52,7 +58,11 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.bags, configuration, reading_options(arguments), progress
         )
         progress("checking", 0.0)
-        check = check_data(recordings.trajectories, configuration.learning, recordings.action_units)
+        chosen = arguments.split or configuration.dataset.get("split")
+        checked = recordings.trajectories
+        if chosen:
+            checked = split_recordings(checked, chosen).train
+        check = check_data(checked, configuration.learning, recordings.action_units)
         if arguments.plot is not None:
             names = ", ".join(Path(bag).name for bag in arguments.bags)
             plot_exploration(check, arguments.plot, names)
@@ -64,6 +74,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _lines(check: ExplorationCheck, recordings: BagRecordings) -> list[str]:
     lines = [f"read {recordings.describe()}"]
+    if check.ticks < recordings.ticks:
+        lines.append(f"checked the training part, {check.ticks} ticks, as 'rffpsr train' does")
     if check.measured_ticks < check.ticks:
         lines.append(f"measured {check.measured_ticks} ticks, in stretches spread evenly")
     found = findings(check)

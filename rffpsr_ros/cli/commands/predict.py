@@ -31,6 +31,7 @@ from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.storage import write_atomically
+from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.read_report import ReadReport
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     with ProgressBar(quiet=arguments.quiet) as progress:
         progress("forecasting", 0.0)
-        forecasts = _forecasts(model, arguments)
+        forecasts = _forecasts(model, arguments, progress)
         if target.suffix == ".csv":
             with write_atomically(target) as file:
                 count = write_table(file, forecasts, layout)
@@ -104,7 +105,9 @@ def run(arguments: argparse.Namespace) -> None:
         say(f"{count} forecasts of {arguments.horizon} ticks written to {target}")
 
 
-def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> Iterator[BagForecast]:
+def _forecasts(
+    model: PredictiveModel[Any], arguments: argparse.Namespace, progress: Progress
+) -> Iterator[BagForecast]:
     """Yield the forecasts along the bag; complain if there are none."""
     path = _only_bag(arguments.bag)
     types = MessageTypes(arguments.ros_distro, arguments.msg_path)
@@ -114,7 +117,7 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
         with BagSampler(path, channels_of(model), types) as bag:
             runs = AdaptiveModel(model, arguments.horizon) if arguments.adapt else model
             for forecast in run_along(
-                runs, bag, arguments.horizon, arguments.every, arguments.coverage
+                runs, bag, arguments.horizon, arguments.every, arguments.coverage, progress
             ):
                 count += 1
                 yield forecast
@@ -130,7 +133,7 @@ def _forecasts(model: PredictiveModel[Any], arguments: argparse.Namespace) -> It
             lead=arguments.lead or arguments.horizon,
             adapt=arguments.adapt,
         )
-        for forecast in replay(Replay(model, path, options, types)):
+        for forecast in replay(Replay(model, path, options, types), progress):
             count += 1
             yield forecast
         needed = arguments.every

@@ -32,6 +32,8 @@ CLOCKS_APART = 1.0
 MANY_JUMPS = 3
 """Times that stamps went back which a bag played in a loop may explain."""
 
+NAMED = 12
+"""Observations whose live error is told one by one, at the most."""
 WORST = 5
 """Observations whose errors are told, those that are forecast worst."""
 
@@ -160,6 +162,7 @@ def forecast_finding(
     values["future actions"] = follower.options.future_actions
     live = follower.live_error
     values |= _errors(live.by_horizon, live.reference)
+    values |= _by_observation(live.by_horizon, follower.model.signature)
     values |= _adaptation(follower)
     values |= {f"belief resets: {cause}": count for cause, count in follower.resets.items()}
     values |= {kind.replace("_", " "): count for kind, count in follower.events.items()}
@@ -262,6 +265,19 @@ def _novelty(novelty: Novelty) -> Mapping[str, Any]:
 
 def _share(truths: Collection[bool]) -> str:
     return f"{sum(truths)} of {len(truths)} lately"
+
+
+def _by_observation(live: Any, signature: Signature) -> Mapping[str, float]:
+    """Return the live error at the last horizon of the first observations, with their units."""
+    if live is None:
+        return {}
+    units = signature.observation_units or [""] * len(signature.observation_names)
+    columns = zip(signature.observation_names, units, live[-1].tolist(), strict=True)
+    return {
+        f"live error at horizon {len(live)}: {name}{f' [{unit}]' if unit else ''}": square**0.5
+        for name, unit, square in list(columns)[:NAMED]
+        if np.isfinite(square)
+    }
 
 
 def _errors(live: Any, reference: Any) -> Mapping[str, Any]:

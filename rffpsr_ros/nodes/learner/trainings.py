@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,9 @@ from rffpsr_ros.nodes.shared.default_places import new_model_path, newest_model
 from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, on_one_line
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
+LOGGED_EVERY = 2.0
+"""Seconds between lines on a training's progress, at least."""
+
 
 class Trainings:
     """Begins trainings in processes of their own.
@@ -34,6 +38,8 @@ class Trainings:
     def __init__(self, value: Callable[[str], Any], logger: Any) -> None:
         self.current: TrainingRun | None = None
         self._value, self._logger = value, logger
+        self._logged = ("", 0.0)
+        """The stage of the training that was logged last, and when (s)."""
         self._known = 0
         """Episodes that there were when the last training began, or the node started."""
 
@@ -72,6 +78,16 @@ class Trainings:
         self._logger.info(f"training on {len(bags)} episodes")
         return NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
 
+    def _log_progress(self, training: TrainingRun) -> None:
+        """Log the stage, with the error by now, unless it is the last one or follows too soon."""
+        stage, when = self._logged
+        if training.stage == stage or time.monotonic() - when < LOGGED_EVERY:
+            return
+        self._logged = training.stage, time.monotonic()
+        error = training.error
+        by_now = "" if error is None else f"; error {error:.3g} standard deviations by now"
+        self._logger.info(on_one_line(f"training: {training.stage}{by_now}"))
+
     def cancel(self) -> NodeFinding:
         """End the training.
 
@@ -103,6 +119,7 @@ class Trainings:
         for sentence in training.warnings[known:]:
             self._logger.warning(on_one_line(f"{sentence}; see docs/exploration.md"))
         if result is None:
+            self._log_progress(training)
             return None
         self.current = None
         if "error" in result:

@@ -12,7 +12,7 @@ from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.read_report import BagReport, ReadReport
-from rffpsr_ros.recordings.bags.source import BagTopic
+from rffpsr_ros.recordings.bags.source import BagTopic, share_of
 from rffpsr_ros.recordings.bags.topic_reader import TopicReader, topics_in
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.recordings.trajectory_builder import TrajectoryBuilder
@@ -53,6 +53,7 @@ class BagSampler:
     ) -> None:
         self.path = path
         self.report = BagReport(path)
+        self._read = 0
         self._source = open_bag(path)
         try:
             self._topics = topics_in(self._source, configuration, path)
@@ -84,6 +85,11 @@ class BagSampler:
         """Release the bag."""
         self._source.close()
 
+    @property
+    def share_read(self) -> float | None:
+        """Return which share of the messages is read; None if the bag does not say how many."""
+        return share_of(self._read, self._topics.values())
+
     def events(self) -> Iterator[Event]:
         """Yield ticks and segment ends in order; the last segment is ended too.
 
@@ -99,6 +105,7 @@ class BagSampler:
         """Yield what `events` does, as one list for every message that completed something."""
         feed, readers = self.sampler.feed, self._readers
         for topic, receive_ns, data in self._source.messages(readers.keys()):
+            self._read += 1
             reader = readers[topic]
             stamp_ns, message = reader.read(data, receive_ns)
             events = feed(reader.name, stamp_ns, message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -25,6 +25,15 @@ class BagTopic:
     type: str
     count: int | None = None
     definition: MessageDefinition = NO_DEFINITION
+
+
+def share_of(read: int, topics: Iterable[BagTopic]) -> float | None:
+    """Return which share of the topics' messages is read; None if their number is not known."""
+    counts = [topic.count for topic in topics]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts) or not sum(known):
+        return None
+    return min(read / sum(known), 1.0)
 
 
 class RawMessage(NamedTuple):

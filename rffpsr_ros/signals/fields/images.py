@@ -163,7 +163,7 @@ def _compressed_image(message: Any) -> Vector:
         from PIL import Image
     except ImportError:
         raise InputError(
-            "compressed images need Pillow; install it by pip install 'rffpsr_ros[images]'"
+            "compressed images need Pillow; install it by pip install Pillow"
         ) from None
     data = bytes(message.data)
     if not data.startswith(_STARTS):

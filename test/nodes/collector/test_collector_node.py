@@ -81,7 +81,7 @@ def test_a_service_that_refuses_is_named(ros: Ros) -> None:
 
 
 def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
-    pytest.importorskip("pydrake", reason="needs Drake: pip install 'rffpsr_ros[sdf]'")
+    pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
     from sensor_msgs.msg import Image, JointState
 
     start_robot(ros, "arm", "[4.0, 1.5]", world="arm_camera", speed=2.0)

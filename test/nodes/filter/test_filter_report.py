@@ -14,6 +14,7 @@ from rffpsr_ros.forecasting.drift import DriftAlarm
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.report import (
     TOLD_SECONDS,
+    _by_observation,
     clock_sentences,
     drift_sentence,
     outlier_finding,
@@ -100,3 +101,14 @@ def test_two_publishers_are_named_where_stamps_go_back_and_forth() -> None:
     ]
     assert clocks(0.0, publishers=2) == []
     assert clocks(0.0, publishers=1, jumps=20) == []
+
+
+def test_live_errors_are_told_by_observation_with_units() -> None:
+    names, units = ("shoulder", "elbow", "wrist"), ("rad", "", "m")
+    signature = Signature(names, ("torque",), 0.05, observation_units=units)
+    squares = np.array([[1.0, 1.0, 1.0], [4.0, 9.0, np.nan]])
+    assert _by_observation(squares, signature) == {
+        "live error at horizon 2: shoulder [rad]": 2.0,
+        "live error at horizon 2: elbow": 3.0,
+    }
+    assert _by_observation(None, signature) == {}

@@ -282,7 +282,7 @@ def test_a_wrong_parameter_is_one_sentence(ros: Any) -> None:
 
 def test_without_channels_it_says_what_is_missing(ros: Any) -> None:
     node = ros.start("learner_node")
-    node.wait_for("'rate' is missing")
+    node.wait_for("has no channels: start it with params_file:=robot.yaml")
     assert node.end(within=2.0) == 0
 
 

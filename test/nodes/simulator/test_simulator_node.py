@@ -232,7 +232,7 @@ def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) ->
         ({"signal": "multisine", "highest_frequency": 30.0}, "half the tick rate"),
         ({"hold": 1}, "write 50.0, not 50"),
         ({"channels_file": "/nowhere.yaml"}, "cannot be read"),
-        ({"channels_file": ""}, "'rate' is missing"),
+        ({"channels_file": ""}, "has no channels: start it with params_file:="),
     ],
 )
 def test_faults_at_the_start_are_one_line(ros: Ros, wrong: dict[str, Any], said: str) -> None:
