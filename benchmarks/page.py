@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import ablation, bands, compare, known_policy
+from benchmarks import ablation, bands, compare, known_policy, theory_features
 from benchmarks.first_screen import first_screen
 from benchmarks.method_figures import method_figures, with_figures
 from benchmarks.methods import METHODS
@@ -91,6 +91,7 @@ def page(folder: Path, plots: Path | None, draw: bool = False) -> str:
     parts.append("## The paper's observations")
     parts.append(RULE)
     parts += [f"{n}. {text}" for n, text in enumerate(observations(records), 1)]
+    parts += _theory(folder, plots, draw)
     parts += _known_policy(folder)
     parts += _bands(folder)
     return "\n\n".join(parts) + "\n"
@@ -187,6 +188,17 @@ def _ablation(folder: Path) -> Iterator[str]:
             " it. `python -m benchmarks.ablation`."
         )
         yield table
+
+
+def _theory(folder: Path, plots: Path | None, draw: bool) -> Iterator[str]:
+    """Yield how stage one converges, from what `benchmarks.theory_features` wrote."""
+    path = folder / theory_features.FILE
+    if not path.exists():
+        return
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    if draw and plots is not None:
+        theory_features.plot(kept, plots / "theory_features.png")
+    yield from theory_features.section(kept)
 
 
 def _known_policy(folder: Path) -> Iterator[str]:

@@ -111,6 +111,7 @@ def _for_several_models(
     together = list(workers.map(methodcaller("loaded"), together))
     options, windows = supported_windows(options, together, settings)
     whole, gaps = _looked_over(together, (), options, settings)
+    options = options.following(whole.summary.windows)
     parts = _parts(whole.train, count, options, settings)
     return Preparation(options, whole.train, _checked(parts, options), windows + gaps)
 
@@ -152,6 +153,9 @@ def _variant(
     if parts and options.rank == RFFPSROptions.rank:
         least = min(summarise(part.train, past, future).windows for part in parts)
         options = replace(options, rank=max(settings.least_rank, min(options.rank, least // 2 - 1)))
+    if parts and options.ridge_decay:
+        fewest = min(summarise(part.train, past, future).windows for part in parts)
+        options = options.following(fewest)
     checked = _checked(parts, options)
     return Variant(options, checked) if checked else None
 
@@ -168,6 +172,7 @@ def _for_single_model(
     train, held_out, held = with_validation(train, validation, options)
     data, gaps = _looked_over(train, held_out, options, settings, workers)
     data.check(options)
+    options = options.following(data.summary.windows)
     return Preparation(options, data.train, [data], windows + held + gaps)
 
 

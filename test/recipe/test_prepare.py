@@ -97,3 +97,16 @@ def test_settings_decide_how_many_models_there_are() -> None:
     ):
         assert len(prepare(given, None, options, settings).folds) == count
     assert len(prepare(runs(12, 0.0), None, RFFPSROptions(folds=2), RecipeSettings()).folds) == 2
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_a_ridge_follows_the_windows_where_it_is_asked_to(folds: int) -> None:
+    given = runs(12, missing=0.0)
+    options = RFFPSROptions(folds=folds, ridge=1e-3, ridge_decay=0.25)
+    ready = prepare(given, given[:2], options, RecipeSettings())
+    single = ready.folds[0].summary.windows
+    windows = single if folds == 1 else sum(len(run) - 30 for run in [*given, *given[:2]])
+    assert ready.options.ridge == pytest.approx(1e-3 * (windows / 1000) ** -0.25)
+    assert ready.options.ridge_decay == 0
+    plain = prepare(given, None, RFFPSROptions(folds=folds, ridge=1e-3), RecipeSettings())
+    assert plain.options.ridge == 1e-3

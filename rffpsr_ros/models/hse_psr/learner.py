@@ -74,7 +74,7 @@ class HSEPSR(SingleRFFPSR):
     def _limited(
         self, options: RFFPSROptions, windows: int
     ) -> tuple[RFFPSROptions, tuple[str, ...]]:
-        possible = windows // 2 - 1
+        options, possible = options.following(windows), windows // 2 - 1
         if not 1 <= possible < options.rank:
             return options, ()
         note = f"rank {options.rank} limited to {possible} by {windows} windows"

@@ -91,8 +91,7 @@ class SingleRFFPSR:
         self, options: RFFPSROptions, windows: int
     ) -> tuple[RFFPSROptions, tuple[str, ...]]:
         """Return options that so many windows allow, and a note of what was changed."""
-        del windows
-        return options, ()
+        return options.following(windows), ()
 
     def _fit_features(
         self, source: WindowSource, options: FeatureOptions, generator: np.random.Generator

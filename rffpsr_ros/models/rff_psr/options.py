@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_type_hints
 
 from rffpsr_ros.models.option_checks import check_type, require
@@ -14,6 +14,9 @@ Forecast = Literal["rollout", "window"]
 RefineFrom = Literal["both", "light", "regularised"]
 NarxLearning = Literal["off", "auto", "on"]
 
+
+RIDGE_WINDOWS = 1000
+"""Windows for which a ridge that follows the data is given."""
 
 MOST = 1_000_000
 """No count is larger: more would be a slip, and would fill any memory."""
@@ -45,7 +48,12 @@ class RFFPSROptions:
     conditioning
         ``squared``: C (C^2 + lambda)^-1; ``plain``: (C + lambda)^-1.
     ridge
-        Penalty of all stage regressions, on means over windows.
+        Penalty of all stage regressions, on means over windows; with ``ridge_decay`` that for 1000
+        windows.
+    ridge_decay
+        The ridge that follows the data: ``ridge`` times (windows / 1000)^-ridge_decay. 0: the same
+        for any amount of data, which is not consistent. The theorem on two-stage regression wants
+        a ridge that falls more slowly than N^-1/3.
     regularisation
         The lambda of conditioning, in stage one and in the filter.
     refinement
@@ -102,6 +110,7 @@ class RFFPSROptions:
     stage_one: StageOneMethod = "joint"
     conditioning: ConditioningForm = "squared"
     ridge: float = 1e-4
+    ridge_decay: float = 0.0
     regularisation: float = 1e-3
     refinement: Refinement = "rollout"
     forecast: Forecast = "rollout"
@@ -149,6 +158,13 @@ class RFFPSROptions:
         """Ticks that refinement looks ahead, and for which forecasts are judged."""
         return self.horizon or self.future
 
+    def following(self, windows: int) -> RFFPSROptions:
+        """Return the options with the ridge that is meant for so many windows."""
+        if not self.ridge_decay:
+            return self
+        factor = (max(windows, 1) / RIDGE_WINDOWS) ** -self.ridge_decay
+        return replace(self, ridge=self.ridge * factor, ridge_decay=0.0)
+
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of all options."""
@@ -161,5 +177,6 @@ _AT_LEAST_ONE = (
 )  # fmt: skip
 _AT_LEAST_ZERO = (
     "arx_past", "narx_past", "narx_features", "short_past", "margin", "tolerance", "seed",
+    "ridge_decay",
 )  # fmt: skip
 _POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")
