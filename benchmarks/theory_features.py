@@ -242,16 +242,27 @@ def section(kept: Mapping[str, Any]) -> Iterator[str]:
         deltas = [number(terms[f"delta_{k}"]) for k in (1, 2, 3)]
         rows.append([str(windows), *found, number(ridge), *deltas])
     yield markdown(heading, rows)
+    best = "; ".join(f"{kind}: {_best(by, kept)}" for kind, by in kept["errors"].items())
     later = "; ".join(f"{value:.2g} at {float(n):.0e}" for n, value in kept["later"].items())
     smallest = kept["bounds"][0]["smallest"]
     yield (
         f"Slopes in N, both logarithms (the theory's is -1/2): {slopes}. A fixed ridge is a bias"
-        " that does not fall. The bound holds where Delta 3 is below 1, from"
-        f" {kept['needed']:.1e} windows on: the covariance of h x psi^a has an eigenvalue of"
+        f" that does not fall. The best ridge: {best}. The bound holds where Delta 3 is below"
+        f" 1, from {kept['needed']:.1e} windows on: the covariance of h x psi^a has an eigenvalue of"
         f" {smallest:.1e}; its value is {later} windows. So it says that stage one converges, and"
         " nothing of how good it is."
     )
     yield "![Stage one's error and the terms of its bound](images/theory_features.png)"
+
+
+def _best(by_ridge: Mapping[str, Sequence[float]], kept: Mapping[str, Any]) -> str:
+    """Return in words which ridge errs least at each number of windows."""
+    names = list(by_ridge)
+    least = np.argmin(list(by_ridge.values()), axis=0)
+    return ", ".join(
+        f"{names[place]} at {windows}"
+        for place, windows in zip(least, kept["windows"], strict=True)
+    )
 
 
 def plot(kept: Mapping[str, Any], path: Path) -> None:
