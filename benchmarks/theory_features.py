@@ -248,9 +248,9 @@ def section(kept: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Slopes in N, both logarithms (the theory's is -1/2): {slopes}. A fixed ridge is a bias"
         f" that does not fall. The best ridge: {best}. The bound holds where Delta 3 is below"
-        f" 1, from {kept['needed']:.1e} windows on: the covariance of h x psi^a has an eigenvalue of"
-        f" {smallest:.1e}; its value is {later} windows. So it says that stage one converges, and"
-        " nothing of how good it is."
+        f" 1, from {kept['needed']:.1e} windows on: the covariance of h x psi^a has an eigenvalue"
+        f" of {smallest:.1e}; its value is {later} windows. So it says that stage one converges,"
+        " and nothing of how good it is."
     )
     yield "![Stage one's error and the terms of its bound](images/theory_features.png)"
 
