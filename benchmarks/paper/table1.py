@@ -198,8 +198,8 @@ def hidden_state(sizes: Sizes) -> Table:
         "Partially observable, consistent. A slow hidden state seen through noise: how far the"
         " error over h1..h10 exceeds that of the exact Kalman filter, against the number of"
         " recordings of 200 ticks. The linear instance of the framework, Kalman, is a PSR that"
-        " finds this state; random features of histories show it far less exactly, and what RFFPSR()"
-        " reaches here its linear members reach too",
+        " finds this state; random features of histories show it far less exactly, and what"
+        " RFFPSR() reaches here its linear members reach too",
         ["method", *map(str, sizes.recordings)],
         rows,
     )
