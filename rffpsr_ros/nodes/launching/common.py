@@ -27,11 +27,12 @@ _COMMON = {
     "use_sim_time": f"true: time is that of /clock; {_UNSET}",
     "autostart": f"true: lifecycle nodes configure and activate by themselves; {_UNSET}",
     "log_level": "debug, info, warn, error or fatal",
-    "respawn": "whether filter and learner are started again when they have ended",
+    "respawn": "whether filter, learner and controller are started again when they have ended; a"
+    " controller waits to be enabled then",
     "respawn_delay": "s until then",
 }
 _DEFAULTS = {"log_level": "info", "respawn": "true", "respawn_delay": "2.0"}
-RESPAWNED = ("filter_node", "learner_node")
+RESPAWNED = ("filter_node", "learner_node", "controller_node")
 """What others rely on for as long as the robot runs."""
 
 

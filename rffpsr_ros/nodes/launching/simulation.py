@@ -73,6 +73,7 @@ def simulator(context: LaunchContext, in_lockstep: bool = False) -> Any:
     name = simulated(context)
     parameters = {
         **({"world": world} if world else {"system": name}),
+        "model_path": "",  # the launch argument is for other nodes
         "speed": number(context, "speed"),
         "publish_clock": bool(time),
         "seed": round(number(context, "seed")),

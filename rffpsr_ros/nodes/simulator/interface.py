@@ -17,6 +17,13 @@ ros2 launch rffpsr_ros simulation.launch.py world:=arm speed:=4.0
 **Time.** By itself it keeps pace with the clock, and makes up for ticks that were late. With
 `publish_clock` it makes the time: a busy machine then only slows it down. What is recorded of it is
 what happened: a command acts from the first tick that starts after it has arrived.
+
+**A learned robot.** With `model_path` a model plays the robot that it was learned from, so that a
+controller can be tried before the robot is touched: each forecast one tick ahead is taken for what
+is observed. Errors add up; the log says for how many ticks such a free run says more than the mean
+of the recordings, by the errors on what training held out. What it does beyond that, and beyond the
+commands and places that were recorded, is an invention. Fields must be such as can be written into
+a message: numbers, elements, named joints.
 """
 
 _PARAMETERS = (
@@ -32,6 +39,12 @@ _PARAMETERS = (
         "",
         "A world to simulate instead of `system`: an SDF file with its `gazebo_bridge_*.yaml`, or"
         " `pendulum`, `arm` or `arm_camera`. Needs Drake (extra `sdf`).",
+    ),
+    Parameter(
+        "model_path",
+        "",
+        "A model file: the learned robot is simulated instead, on the topics it was trained on, see"
+        " below.",
     ),
     Parameter(
         "rate",
@@ -94,6 +107,13 @@ _TOPICS = (
         "as in `gazebo_bridge_*.yaml`",
         OUTPUT,
         "`world`: what ros_gz_bridge would offer.",
+    ),
+    Topic(
+        "the channels' topics",
+        "both",
+        "as in the model file",
+        OUTPUT,
+        "`model_path`: observations are published, commands taken.",
     ),
     Topic(
         "/clock",

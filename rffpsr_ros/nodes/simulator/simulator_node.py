@@ -25,7 +25,8 @@ from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.nodes.simulator.command_wait import CommandWait
 from rffpsr_ros.nodes.simulator.interface import SIMULATOR
-from rffpsr_ros.nodes.simulator.topics import ROBOTS, CommandTopic
+from rffpsr_ros.nodes.simulator.learned_topics import learned_robot, told
+from rffpsr_ros.nodes.simulator.topics import ROBOTS, CommandTopic, SimulatedRobot
 from rffpsr_ros.nodes.simulator.world import simulated_world
 from rffpsr_ros.simulation.live_simulation import LiveSimulation, period_ns
 
@@ -41,8 +42,7 @@ class SimulatorNode(GuardedNode, Node):
     def __init__(self) -> None:
         super().__init__(NAME)
         self._value = DeclaredParameters(self, SIMULATOR.parameters)
-        world, rate = self._value("world"), self._value("rate")
-        self._robot = simulated_world(world, rate) if world else ROBOTS[self._value("system")]()
+        self._robot = self._chosen()
         self._speed = self._value("speed")
         self._complaints = Complaints(self.get_logger())
         self._clock_publisher = None
@@ -69,6 +69,23 @@ class SimulatorNode(GuardedNode, Node):
             self.create_subscription(message_class(one.type), one.topic, take, DEPTH)
         offer(self, {"reset": self._reset})
 
+    def _chosen(self) -> SimulatedRobot:
+        """Return the robot that parameters ask for."""
+        world, model = self._value("world"), self._value("model_path")
+        if world and model:
+            raise InputError("world and model_path are both given; a robot can only be one of them")
+        if model:
+            robot, trust = learned_robot(model)
+            self.get_logger().info(told(trust, robot.system.period))
+            return robot
+        return simulated_world(world, self._value("rate")) if world else self._own()
+
+    def _own(self) -> SimulatedRobot:
+        return ROBOTS[self._value("system")]()
+
+    def _name(self) -> str:
+        return str(self._value("model_path") or self._value("world") or self._value("system"))
+
     def begin(self) -> None:
         """Start the simulation."""
         period = self._robot.system.period
@@ -79,7 +96,7 @@ class SimulatorNode(GuardedNode, Node):
         looks = self._speed * (1 if self._wait is None else 2)
         self._timer = self.create_timer(period / looks, self._on_timer, clock=clock)
         self.get_logger().info(
-            f"simulating '{self._value('world') or self._value('system')}' at {1 / period:g} Hz,"
+            f"simulating '{self._name()}' at {1 / period:g} Hz,"
             f" {self._speed:g} times as fast as time; commands on"
             f" {', '.join(self.resolve_topic_name(one.topic) for one in self._robot.commands)}"
         )
@@ -112,7 +129,11 @@ class SimulatorNode(GuardedNode, Node):
         self._show(self._simulation)
 
     def _tick(self, simulation: LiveSimulation) -> None:
-        simulation.advance()
+        try:
+            simulation.advance()
+        except InputError as problem:  # of a learned robot
+            self._complaints.error("robot", f"{problem}; it is put back to its start")
+            simulation.restart()
         self._show(simulation)
 
     def _follow_clock(self, simulation: LiveSimulation) -> None:

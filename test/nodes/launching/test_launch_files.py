@@ -197,6 +197,28 @@ def test_demo_starts_everything(launch: Callable[..., Launched], ros: Any) -> No
     assert demo.end() == 0
 
 
+def test_control_closes_the_loop_before_the_learned_robot(
+    launch: Callable[..., Launched], ros: Any, synthetic_model: Path
+) -> None:
+    from std_msgs.msg import Float64MultiArray
+
+    started = launch("control.launch.py", f"model_path:={synthetic_model}", "learned:=true")
+    started.wait_for("a free run says more than the mean for")
+    started.wait_for("nothing is sent until ~/enable is called")
+    plans = ros.peer.collect("/rffpsr_controller/planned_actions", Float64MultiArray)
+    ros.peer.publisher("/rffpsr_controller/reference", Float64MultiArray)
+    ros.peer.matched("/rffpsr_controller/reference")
+    assert ros.peer.call("/rffpsr_controller/enable").success
+
+    def planned() -> bool:
+        ros.peer.publish("/rffpsr_controller/reference", Float64MultiArray(data=[0.05]))
+        ros.peer.wait(0.05)
+        return bool(plans)
+
+    ros.peer.until(planned, "a plan")
+    assert started.end() == 0
+
+
 def test_collect_records_episodes_and_ends(launch: Callable[..., Launched], tmp_path: Path) -> None:
     collecting = launch(
         "collect.launch.py",

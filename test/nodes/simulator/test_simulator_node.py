@@ -289,3 +289,27 @@ def test_feedback_has_nothing_to_announce(ros: Ros) -> None:
     ros.start("simulator_node")
     node.wait_for("set announce to 0 or feedback to none")
     assert node.alive
+
+
+def test_a_learned_robot_moves_by_its_model_and_says_how_far_to_trust_it(
+    ros: Ros, synthetic_model: Path
+) -> None:
+    from sensor_msgs.msg import JointState
+
+    from rffpsr_ros.models.loading import load_model
+    from rffpsr_ros.simulation.learned_robot import LearnedRobot
+
+    node = ros.start("simulator_node", model_path=synthetic_model, publish_clock=True, speed=2.0)
+    node.wait_for("a free run says more than the mean for")
+    states = ros.peer.collect("/joint_states", JointState)
+    ros.peer.publisher("/command", JointState)
+    ros.peer.matched("/command")
+    ros.peer.publish("/command", JointState(name=["a"], effort=[0.3]))
+    robot = LearnedRobot(load_model(synthetic_model))
+    state = robot.initial_state(np.random.default_rng(0))
+    for _ in range(200):
+        state = robot.step(state, np.array([0.3]))
+    # Under a command that stays it comes to where the model's own free run does.
+    rest = float(robot.observe(state)[0])
+    ros.peer.until(lambda: states and abs(states[-1].position[0] - rest) < 1e-3, "the model's rest")
+    assert list(states[-1].name) == ["o"]

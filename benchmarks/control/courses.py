@@ -1,0 +1,136 @@
+"""What robots are to follow, and what they are: worlds, courses, and what is recorded of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.models.contract import PredictiveModel, Signature
+from rffpsr_ros.nodes.shared.package_files import package_folder
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.simulation.excitation import uniform_hold
+from rffpsr_ros.simulation.sdf_world import SdfWorld
+from rffpsr_ros.simulation.system import System, dataset, open_loop
+
+PERIOD = 0.05
+ARRAY = "std_msgs/msg/Float64MultiArray"
+HOLD = 0.2
+"""Seconds for which a torque of the recordings is held, as config/arm.yaml has it."""
+
+
+class World(NamedTuple):
+    """A robot: how many joints it has, and how fast and wide each is to move."""
+
+    name: str
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    slow: tuple[tuple[float, float], ...]
+    """Amplitude (rad) and frequency (Hz) of each joint."""
+    fast: tuple[tuple[float, float], ...]
+    widest: tuple[float, ...]
+    """The largest step's place (rad) of each joint."""
+
+    @property
+    def joints(self) -> int:
+        """Return how many there are."""
+        return len(self.low)
+
+    def system(self) -> System:
+        """Return the simulated robot."""
+        return SdfWorld(package_folder("worlds") / f"{self.name}.sdf", PERIOD)
+
+
+WORLDS: Mapping[str, World] = {
+    world.name: world
+    for world in (
+        World("pendulum", (-1.5,), (1.5,), ((0.4, 0.3),), ((0.5, 1.0),), (0.4,)),
+        World(
+            "arm",
+            (-4.0, -1.5),
+            (4.0, 1.5),
+            ((0.4, 0.3), (0.5, 0.4)),
+            ((0.3, 1.0), (0.3, 1.4)),
+            (0.4, 0.6),
+        ),
+    )
+}
+
+
+def sines(parts: tuple[tuple[float, float], ...]) -> Callable[[np.random.Generator, int], Array]:
+    """Return what draws sines of random phase: rows (n, joints)."""
+
+    def draw(generator: np.random.Generator, ticks: int) -> Array:
+        phases = generator.uniform(0, 2 * np.pi, len(parts))
+        times = PERIOD * np.arange(ticks)[:, None]
+        amplitudes, frequencies = np.array(parts).T
+        rise = np.minimum(times / 1.0, 1.0)  # from rest
+        return np.asarray(
+            rise * amplitudes * np.sin(2 * np.pi * frequencies * times + phases), dtype=np.float64
+        )
+
+    return draw
+
+
+def steps(widest: tuple[float, ...]) -> Callable[[np.random.Generator, int], Array]:
+    """Return what draws places that are held for a second and a half."""
+
+    def draw(generator: np.random.Generator, ticks: int) -> Array:
+        each = round(1.5 / PERIOD)
+        places = generator.uniform(-1, 1, (ticks // each + 1, len(widest))) * np.array(widest)
+        return np.repeat(places, each, axis=0)[:ticks]
+
+    return draw
+
+
+def courses(world: World) -> dict[str, Callable[[np.random.Generator, int], Array]]:
+    """Return what draws a course, by its name."""
+    return {
+        "slow sines": sines(world.slow),
+        "fast sines": sines(world.fast),
+        "steps": steps(world.widest),
+    }
+
+
+def channels(system: System) -> ChannelConfiguration:
+    """Return channels on arrays of all that is seen, and of all that is commanded."""
+
+    def channel(topic: str, count: int, **more: float) -> dict[str, Any]:
+        fields = [f"data[{place}]" for place in range(count)]
+        return {"topic": topic, "type": ARRAY, "fields": fields, **more}
+
+    seen, told = len(system.observation_names), len(system.action_names)
+    return ChannelConfiguration.from_mapping(
+        {
+            "rate": 1.0 / system.period,
+            "observation": {"inputs": ["seen"], "seen": channel("/seen", seen)},
+            "action": {"inputs": ["told"], "told": channel("/told", told, initial=0.0)},
+        }
+    )
+
+
+def recordings(world: World, system: System, episodes: int, seed: int) -> list[Trajectory]:
+    """Return runs of 10 s under random torques, as the excitation makes them."""
+    low, high = np.array(world.low), np.array(world.high)
+    runs = dataset(
+        system,
+        lambda generator: open_loop(uniform_hold(generator, low, high, PERIOD, HOLD)),
+        episodes,
+        round(10 / PERIOD),
+        seed,
+    )
+    configuration = channels(system)
+    seen = [f"seen.{field}" for field in configuration.observations[0].fields]
+    told = [f"told.{field}" for field in configuration.actions[0].fields]
+    return [Trajectory(one.observations, one.actions, one.period, seen, told) for one in runs]
+
+
+def on_topics(model: PredictiveModel[Any], system: System) -> PredictiveModel[Any]:
+    """Return a model learned from arrays with the channels that the arrays stand for."""
+    mapping = channels(system).to_mapping()
+    signature: Signature = replace(model.signature, channels=mapping)
+    return model.replaced(signature=signature)
