@@ -92,10 +92,11 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
                     shown.setdefault(course, {})[method] = _drawn(driven)
                 print(name, seed, course, method, _short(driven.error), flush=True)
             if name == "pendulum":
-                tops.append(
-                    {who: _short(highest(world, system, models[who])) for who in (OURS, TRUE)}
-                )
-                print("highest", tops[-1], flush=True)
+                for who in (OURS, TRUE):
+                    angle = swing_up(world, system, models[who])
+                    top = {"highest": _short(np.abs(angle).max()), "stands": stands(angle)}
+                    swings.setdefault(who, []).append(top)
+                    print("swing-up", seed, who, top, flush=True)
         found[name] = {
             "mean_squared_error": errors,
             "planning_milliseconds": {m: _times(each) for m, each in planning.items() if each},

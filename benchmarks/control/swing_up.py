@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from benchmarks.control.closed_loop import Predictive, drive
@@ -16,7 +18,7 @@ HORIZON, FREE, TICKS = 60, 56, 150
 """Of plans; ticks in which anything will do, so that it may gather swing; of the whole."""
 
 
-def swing_up(world: World, system: System, model: PredictiveModel[object]) -> Array:
+def swing_up(world: World, system: System, model: PredictiveModel[Any]) -> Array:
     """Return the angle (rad), tick by tick, of a pendulum that is to stand in three seconds.
 
     Asked to be up at once, a planner leans against gravity as far as it can, and stays there.
