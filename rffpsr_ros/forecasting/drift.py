@@ -45,8 +45,9 @@ MOSTLY_SECONDS = 10.0
 """That the robot works outside the range trained on is concluded of so long at least: a swing a
 little beyond it is soon over."""
 
-APART = 10
-"""Ticks between forecasts that are judged: errors of neighbouring ticks are much the same."""
+APART, APART_SECONDS = 10, 0.1
+"""Ticks between forecasts that are judged, and seconds: errors of neighbouring ticks are much the
+same, and those of a robot at one end of its swing, however many ticks that takes."""
 
 CALMER = 0.5
 """An alarm ends when the ratio, or the share of misses, is below so much of what began it."""
@@ -99,9 +100,11 @@ class DriftTest:
         elif reference is not None:
             self._typical = np.sqrt(_positive(reference[:horizon]))
         self._judged: deque[tuple[Array, Array]] = deque(maxlen=ENOUGH)
-        seconds = max(APART, horizon) * model.signature.period
-        self.outside: deque[bool] = deque(maxlen=max(ENOUGH, round(MOSTLY_SECONDS / seconds)))
-        self._since = APART
+        period = model.signature.period
+        self._apart = max(APART, round(APART_SECONDS / period))
+        mostly = round(MOSTLY_SECONDS / (max(self._apart, horizon) * period))
+        self.outside: deque[bool] = deque(maxlen=max(ENOUGH, mostly))
+        self._since = self._apart
         self.alarm: DriftAlarm | None = None
 
     def take(self, errors: Array, observations: Array) -> None:
@@ -110,7 +113,7 @@ class DriftTest:
         ``observations`` (H + 1, d_o) are what was seen from its origin on.
         """
         self._since += len(errors)
-        if self._since < APART:
+        if self._since < self._apart:
             return
         self._since = 0
         known = self._known

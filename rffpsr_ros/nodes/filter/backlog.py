@@ -4,8 +4,8 @@ from __future__ import annotations
 
 LATE_TICKS = 100
 """A forecast that would be so many ticks late is left out."""
-CAUGHT_UP_TICKS = 25
-"""Until the node is only so many ticks behind."""
+CAUGHT_UP_TICKS = 75
+"""Until the node is only so many ticks behind: then it catches up while it forecasts."""
 
 
 class Backlog:

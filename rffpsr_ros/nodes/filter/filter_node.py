@@ -38,6 +38,7 @@ from rffpsr_ros.nodes.filter.robot_following import RobotFollowing
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
+from rffpsr_ros.nodes.shared.memory import give_back
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import node_time
 from rffpsr_ros.nodes.shared.running import run
@@ -238,6 +239,8 @@ class FilterNode(GuardedNode, LifecycleNode):
                 sentence = f"{described(problem)}; the old model stays in service"
                 self.get_logger().error(sentence)
                 raise InputError(sentence) from None
+            finally:
+                give_back()
             if self.guard.gave_up:
                 self.trigger_activate()
         assert self._robot.served is not None

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 
 from rffpsr_ros.nodes.shared.rclpy_internals import Waiting, hand_out, take
-from rffpsr_ros.nodes.shared.receive_times import NEWEST
 
-ROUNDS = 512
+ROUNDS = 32
 """So many messages of a topic are taken at most before services and timers have their turn."""
 LOOK_NS = 10_000_000
 """While messages arrive it is looked only so often whether a service was called."""
@@ -67,31 +65,23 @@ class MessageWait:
 
 
 def take_waiting(subscriptions: Sequence[Any]) -> None:
-    """Hand out the messages that have arrived by now, in the order of their arrival.
+    """Hand out the messages that have arrived by now, one of each subscription in turn.
 
-    All are taken before the first is handed out, so that each callback can know how much newer the
-    newest of its topic is (`NEWEST`): a node that fell behind catches up many times as fast if it
-    does in full only what is still worth it.
+    That is the executor's order, without its gathering: a node that fell behind catches up several
+    times as fast.
     """
-    taken = [message for one in subscriptions for message in _all_of(one)]
-    taken.sort(key=_arrival)  # where no times are told all are 0, and topics come one by one
-    for subscription, message in taken:
-        with suppress(InvalidHandle):  # destroyed by a callback of this round
-            hand_out(subscription, message)
+    for _ in range(ROUNDS):
+        subscriptions = [one for one in subscriptions if _take_one(one)]
+        if not subscriptions:
+            return
 
 
-def _all_of(subscription: Any) -> list[tuple[Any, tuple[Any, Any]]]:
-    found: list[tuple[Any, tuple[Any, Any]]] = []
-    with suppress(InvalidHandle):
-        while len(found) < ROUNDS and (message := take(subscription)) is not None:
-            found.append((subscription, message))
-    if len(found) > 1:
-        newest = found[-1][1][1]["source_timestamp"]
-        for _, (_, info) in found:
-            info[NEWEST] = newest
-    return found
-
-
-def _arrival(taken: tuple[Any, tuple[Any, Any]]) -> int:
-    arrived: int = taken[1][1]["received_timestamp"]
-    return arrived
+def _take_one(subscription: Any) -> bool:
+    try:
+        taken = take(subscription)
+    except InvalidHandle:  # destroyed by a callback of this round
+        return False
+    if taken is None:
+        return False
+    hand_out(subscription, taken)
+    return True

@@ -116,15 +116,7 @@ def take(subscription: Any) -> tuple[Any, Any] | None:
 
 
 def hand_out(subscription: Any, taken: Sequence[Any]) -> None:
-    """Call a subscription's callback with what was taken, or with the message alone.
-
-    Raises
-    ------
-    rclpy.exceptions.InvalidHandle
-        If the subscription was destroyed.
-    """
-    with subscription.handle:
-        pass
+    """Call a subscription's callback with what was taken, or with the message alone."""
     kind = subscription._callback_type
     subscription.callback(*taken if kind is kind.WithMessageInfo else taken[:1])
 

@@ -6,9 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-NEWEST = "newest_timestamp"
-"""Beside a message's times, where more waited: when the newest of them was sent (ns)."""
-
 JUMP_NS = 1_000_000_000
 """A clock that goes back by more than this has jumped; by less, it is coarse."""
 

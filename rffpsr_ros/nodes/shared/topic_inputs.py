@@ -16,8 +16,9 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, works_on_bytes
+from rffpsr_ros.nodes.shared.lateness import Lateness
 from rffpsr_ros.nodes.shared.message_classes import decoder, has_header_first, message_class
-from rffpsr_ros.nodes.shared.receive_times import NEWEST, ReceiveTimes
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
 from rffpsr_ros.signals.stamps import receive_time, stamp_of, stamp_of_cdr
 
 RATE_WINDOW = 64
@@ -39,9 +40,7 @@ class TopicInput:
     count
         Messages received.
     waited_ns
-        How long the newest message lay in the queue, or, if that is more, how much newer the
-        newest one is that lies there: a node that was stopped as a whole has received nothing
-        meanwhile.
+        How late the newest message was taken, see `Lateness`.
     problem
         Why nothing can be received; empty if nothing speaks against it.
     """
@@ -57,6 +56,7 @@ class TopicInput:
         self._times: ReceiveTimes | None = None
         self._subscription: Any = None
         self._profile: QoSProfile | None = None
+        self._lateness = Lateness()
         self._recent: deque[int] = deque(maxlen=RATE_WINDOW)
         self.resolved = node.resolve_topic_name(topic)
         self.read_stamp: Callable[[bytes, int], int] = receive_time
@@ -173,15 +173,13 @@ class TopicInput:
         return receive_ns if message is None else stamp_of(message, receive_ns)
 
     def _take_alone(self, data: bytes) -> None:
-        self._take(data, {"received_timestamp": 0})
+        self._take(data, {"source_timestamp": 0, "received_timestamp": 0})
 
     def _take(self, data: bytes, info: Mapping[str, int]) -> None:
         assert self._times is not None
-        # By the computer's clock; 0 where DDS does not tell.
-        arrived_ns = info["received_timestamp"]
-        self.waited_ns = time.time_ns() - arrived_ns if arrived_ns else 0
-        if NEWEST in info:
-            self.waited_ns = max(self.waited_ns, info[NEWEST] - info["source_timestamp"])
+        self.waited_ns = self._lateness.of(
+            time.time_ns(), info["source_timestamp"], info["received_timestamp"]
+        )
         receive_ns = self._times.next()
         if receive_ns is None:
             return
