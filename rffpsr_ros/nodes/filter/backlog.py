@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LATE_TICKS = 100
 """A forecast that would be so many ticks late is left out."""
-CAUGHT_UP_TICKS = 75
+CAUGHT_UP_TICKS = 90
 """Until the node is only so many ticks behind: then it catches up while it forecasts."""
 
 

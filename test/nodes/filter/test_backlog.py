@@ -11,7 +11,7 @@ def test_forecasts_are_left_out_from_far_behind_until_nearly_caught_up() -> None
     backlog = Backlog()
     backlog.expect(period=0.01)
     made = []
-    for waited in (0.0, 0.9, 1.1, 0.9, 0.8, 0.74, 0.9):
+    for waited in (0.0, 0.9, 1.1, 0.98, 0.95, 0.89, 0.95):
         backlog.note(round(waited * S))
         made.append(not backlog.behind)
         if backlog.behind:
