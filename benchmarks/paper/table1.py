@@ -78,7 +78,7 @@ class Sizes:
     """Only these methods, where a table has a row for each; none: all."""
 
 
-QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3, 3, 200)
+QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3, 3, 500)
 
 TWO_STAGES = "RFF-PSR, two-stage regression"
 PENALTIES: Mapping[str, Mapping[str, float]] = {
