@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
@@ -47,5 +47,6 @@ def remembered_verdict_of(metrics: Mapping[str, Any]) -> ModelVerdict | None:
     if not isinstance(kept, Mapping) or not isinstance(kept.get("sentences"), list):
         return None
     sentences = tuple(one for one in kept["sentences"] if isinstance(one, str))
-    standing = next((one for one in get_args(Standing) if one == kept.get("standing")), "unknown")
+    known: Sequence[Standing] = get_args(Standing)
+    standing: Standing = next((one for one in known if one == kept.get("standing")), "unknown")
     return ModelVerdict(standing, sentences, None) if sentences else None
