@@ -29,8 +29,8 @@ setup(
     description="Learns how a robot responds to commands from its recorded topics, and predicts "
     "its future live.",
     author="The rffpsr_ros contributors",
-    maintainer="rffpsr_ros maintainers",
-    maintainer_email="maintainers@rffpsr-ros.example",
+    maintainer="rffpsr_ros maintainers (see the repository)",
+    maintainer_email="maintainers@rffpsr-ros.example",  # nobody reads mail there
     license="Apache-2.0",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={PACKAGE: ["py.typed", "report/page.css", "report/page.js"]},

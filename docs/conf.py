@@ -94,7 +94,10 @@ def _outside(source: Path, name: str) -> str:
     for folder in (*source.resolve().parents, PACKAGE.parent):
         if (folder / name).is_file():
             text = (folder / name).read_text(encoding="utf-8")
-            return re.sub(r"\]\(docs/", "](../", text)
+            text = re.sub(r"\]\(docs/", "](../", text)
+            for shown, outside in OUTSIDE.items():
+                text = text.replace(f"]({outside})", f"]({shown})")
+            return text
     return f"{name}\n{'=' * len(name)}\n\nIt stands in the repository.\n"
 
 

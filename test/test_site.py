@@ -1,6 +1,7 @@
 """The site of docs/: every page is on it, and the reference tells of all that is offered."""
 
 import importlib
+import json
 import re
 import runpy
 from collections.abc import Iterator
@@ -104,3 +105,16 @@ def test_rosdoc2_is_led_to_the_pages(checkout: Path) -> None:
     (builder,) = second["builders"]
     assert (checkout / builder["sphinx"]["sphinx_sourcedir"] / "conf.py").is_file()
     assert (checkout / second["settings"]["python_source"]).is_dir()
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("tutorials/*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_hold_what_they_showed_when_run_from_their_first_cell(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    outputs = [output for cell in code for output in cell["outputs"]]
+    kinds = {output["output_type"] for output in outputs}
+    assert kinds == {"stream", "display_data"}  # no errors
+    assert not any(output.get("name") == "stderr" for output in outputs)
+    shown = "".join("".join(output.get("text", "")) for output in outputs)
+    assert "/tmp" not in shown  # the same on every machine
