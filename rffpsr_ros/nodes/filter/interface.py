@@ -34,15 +34,15 @@ back, ends the segment: the belief begins anew.
 **Errors.** The live error is measured with the actions that were really taken, as in training,
 whatever the forecasts assume. Whether the robot is still the one that was learned is judged for
 each observation by the newest 30 forecasts that say something of it: made once the state had
-settled, ten ticks apart, of observations in the range trained on. If their typical squared error
-exceeds `drift_warning` times that of training and they leave training's bands far more often, the
-diagnostics warn; a change four times as large is told by ten forecasts. The warning names the
-observation, how far ahead it is forecast worst, by how much, and what to look at; it stays as it
-is, and one line in the log, until errors are well below what began it. The diagnostics also warn
-where the robot works mostly outside the range trained on. Beside it stands a score of novelty: the
-share of the newest 100 forecasts that met an observation that surprises (outside of the band of 99
-% one tick ahead) or an input outside the trained range. A robot that changed surprises within the
-range; one that does something new leaves it.
+settled, ten ticks and a tenth of a second apart, of observations in the range trained on. If their
+typical squared error exceeds `drift_warning` times that of training and they leave training's bands
+far more often, the diagnostics warn; a change four times as large is told by ten forecasts. The
+warning names the observation, how far ahead it is forecast worst, by how much, and what to look at;
+it stays as it is, and one line in the log, until errors are well below what began it. The
+diagnostics also warn where the robot works mostly outside the range trained on for ten seconds.
+Beside it stands a score of novelty: the share of the newest 100 forecasts that met an observation
+that surprises (outside of the band of 99 % one tick ahead) or an input outside the trained range. A
+robot that changed surprises within the range; one that does something new leaves it.
 
 **Absurd inputs.** An observation farther outside of the range it was trained on than
 `rejection_threshold` widths of that range is taken for missing; such a command, or row of a plan,
@@ -113,8 +113,8 @@ found anew from the first ticks seen.
 
 **Cost.** A topic nobody listens to costs nothing; with no listener at all, no forecasts are made
 beyond those that measure the live error, one in `horizon` ticks. `publish_every` thins forecasts,
-never updates. A node that is a hundred ticks behind leaves out forecasts until it has caught up;
-the diagnostics say so.
+never updates. A node that is a hundred ticks behind leaves out forecasts until it gains on what
+arrives; the diagnostics say so.
 """
 
 _PARAMETERS = (
