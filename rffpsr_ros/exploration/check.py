@@ -21,6 +21,7 @@ from rffpsr_ros.exploration.conditions import (
 )
 from rffpsr_ros.exploration.policy_test import PolicyTest, blindness_test
 from rffpsr_ros.exploration.response_test import response_p_values
+from rffpsr_ros.exploration.response_time import ResponseTime
 from rffpsr_ros.models.compressed.learner import fit_projection
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.training_set import training_signature
@@ -71,6 +72,8 @@ class ExplorationCheck:
     conditioning: RegressionConditioning | None
     policy: PolicyTest | None
     weighting: Importance | None  # of windows, where the policy is known
+    responses: tuple[ResponseTime, ...] | None = None
+    """How soon observations respond to actions; None: nobody asked."""
     damage: tuple[str, ...] = ()
     """A sentence for each damaged recording; nothing else was measured on what is damaged."""
 
@@ -97,7 +100,7 @@ def check_exploration(
     ticks = sum(map(len, trajectories))
     generator = np.random.default_rng(options.seed)
     with one_blas_thread():
-        chosen = _stretches(trajectories)
+        chosen = spread_stretches(trajectories)
         moving = _moving(chosen, "observations")
         acting = _moving(chosen, "actions")
         names = np.array(trajectories[0].observation_names)
@@ -171,7 +174,7 @@ def _conditioning_options(options: RFFPSROptions) -> ConditioningOptions:
     )
 
 
-def _stretches(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+def spread_stretches(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
     """Return all trajectories, or of many ticks stretches spread evenly over them."""
     if sum(map(len, trajectories)) <= MOST_TICKS:
         return list(trajectories)

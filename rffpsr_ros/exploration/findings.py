@@ -64,6 +64,7 @@ def as_json(check: ExplorationCheck) -> dict[str, Any]:
         "windows": check.windows,
         "findings": [finding._asdict() for finding in findings(check)],
         "actions": [_channel_as_json(channel) for channel in check.channels],
+        "responses": [_finite(one._asdict()) for one in check.responses or ()],
         "policy": policy
         and {
             "p_value": policy.p_value,
@@ -82,6 +83,12 @@ def as_json(check: ExplorationCheck) -> dict[str, Any]:
             },
         },
     }  # fmt: skip
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with None for what is infinite: JSON knows no such number."""
+    infinite = {name for name, one in values.items() if one == math.inf}
+    return {name: None if name in infinite else one for name, one in values.items()}
 
 
 def _channel_as_json(channel: ChannelCheck) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from rffpsr_ros.data.screening import screened
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration
+from rffpsr_ros.exploration.check import ExplorationCheck, check_exploration, spread_stretches
 from rffpsr_ros.exploration.findings import warnings
+from rffpsr_ros.exploration.response_time import response_times
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.recipe.settings import RecipeSettings
@@ -27,10 +28,12 @@ def check_data(
     trajectories: Sequence[Trajectory],
     learning: Mapping[str, Any],
     action_units: Sequence[str] = (),
+    responses: bool = False,
 ) -> ExplorationCheck:
     """Measure what trajectories can teach, with the windows that training would take.
 
-    What is damaged is told, and left out as in training.
+    What is damaged is told, and left out as in training. With ``responses`` it is measured, too,
+    how soon observations respond to actions.
 
     Raises
     ------
@@ -43,7 +46,9 @@ def check_data(
     shared_signature(trajectories)
     sound = screened(trajectories, limits=settings.damage)
     options, _ = supported_windows(asked, sound.train, settings)
-    return replace(check_exploration(sound.train, options, action_units), damage=sound.sentences)
+    check = check_exploration(sound.train, options, action_units)
+    found = response_times(spread_stretches(sound.train)) if responses else None
+    return replace(check, damage=sound.sentences, responses=found)
 
 
 def data_warnings(

@@ -24,6 +24,7 @@ def test_a_good_bag_is_called_good(run: Run, robot: Path, configuration: Path) -
     assert "these data can teach a model" in outcome.out
     assert "'motor.data' (from -" in outcome.out
     assert "V) varies in" in outcome.out
+    assert "dead time [s]" in outcome.out
 
 
 @pytest.mark.parametrize("command", ["check", "train"])
@@ -52,6 +53,8 @@ def test_json_has_the_figures_behind_the_words(run: Run, robot: Path, configurat
     assert (motor["name"], motor["unit"]) == ("motor.data", "V")
     assert 0.005 < report["policy"]["p_value"] <= 1
     assert report["conditioning"]["independent_windows"] < report["windows"]
+    assert {one["action"] for one in report["responses"]} == {"motor.data"}
+    assert all(one["dead_time"] >= 0 for one in report["responses"])
 
 
 def test_a_misspelt_option_is_refused_before_reading(run: Run, configuration: Path) -> None:

@@ -17,6 +17,7 @@ from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration, r
 from rffpsr_ros.exploration.check import ExplorationCheck
 from rffpsr_ros.exploration.findings import as_json, findings
 from rffpsr_ros.exploration.plot import plot_exploration
+from rffpsr_ros.exploration.response_words import nav2_lines, response_table
 from rffpsr_ros.models.registry import DEFAULT, learner_of
 from rffpsr_ros.training.data_check import check_data
 from rffpsr_ros.training.known_policy import check_policy
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
         checked = recordings.trajectories
         if chosen:
             checked = split_recordings(checked, chosen).train
-        check = check_data(checked, configuration.learning, recordings.action_units)
+        units = recordings.action_units
+        check = check_data(checked, configuration.learning, units, responses=True)
         if arguments.plot is not None:
             names = ", ".join(Path(bag).name for bag in arguments.bags)
             plot_exploration(check, arguments.plot, names)
@@ -85,7 +87,18 @@ def _lines(check: ExplorationCheck, recordings: BagRecordings) -> list[str]:
     verdict = "these data can teach a model"
     if count:
         verdict = f"{count} {'thing' if count == 1 else 'things'} to put right; see above"
-    return [*lines, *_figures(check), "", verdict]
+    return [*lines, *_figures(check), *_responses(check), "", verdict]
+
+
+def _responses(check: ExplorationCheck) -> list[str]:
+    """Return how soon observations respond, and the lines that a navigation stack takes of it."""
+    table = response_table(check.responses or ())
+    if not table:
+        return []
+    lines = ["", *aligned(table, range(2, 4)), "(beside its uncertainty; one standard error)"]
+    if delays := nav2_lines(check.responses or ()):
+        lines += ["", "for Nav2's MPPI controller:", *delays]
+    return lines
 
 
 def _figures(check: ExplorationCheck) -> list[str]:
