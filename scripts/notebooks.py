@@ -19,7 +19,7 @@ from nbclient import NotebookClient
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((CHECKOUT / "docs" / "tutorials").glob("*.ipynb"))
-PATIENCE = 300
+PATIENCE = 1800
 """Seconds that a cell may take, on any machine."""
 
 
