@@ -202,7 +202,8 @@ def _bags(report: ReadReport) -> Html:
         for bag in report.bags[:_MOST_BAGS]
     ]  # fmt: skip
     lost = report.warnings()
-    parts = [details(f"{len(report.bags)} bags", table(heading, rows))]
+    count = f"{len(report.bags)} bag{'' if len(report.bags) == 1 else 's'}"
+    parts = [details(count, table(heading, rows))]
     if lost:
         parts.append(bullets(lost))
     return joined(*parts)

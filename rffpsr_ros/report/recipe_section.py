@@ -62,6 +62,7 @@ def _held_out(metrics: Mapping[str, Any]) -> list[Html]:
     if not isinstance(candidates, Mapping) or not candidates:
         return []
     curves, rows = [], []
+    places = {name: number for number, name in enumerate(candidates)}
     for number, (name, tried) in enumerate(candidates.items()):
         mse = np.array([np.nan if one is None else one for one in tried["mse"]], dtype=float)
         style = "line" if name == "ensemble" else "dashed"
@@ -83,8 +84,8 @@ def _held_out(metrics: Mapping[str, Any]) -> list[Html]:
     weights = metrics.get("ensemble_weights")
     if isinstance(weights, Mapping) and weights:
         shares = [
-            Curve(name, np.arange(1, len(one) + 1), np.array(one, dtype=float), number)
-            for number, (name, one) in enumerate(weights.items())
+            Curve(name, np.arange(1, len(one) + 1), np.array(one, dtype=float), places.get(name, 0))
+            for name, one in weights.items()
         ]
         charts.append(
             drawn(
