@@ -217,6 +217,26 @@ def test_one_forecast_in_ten_ticks_is_judged_however_short_they_are(model: Linea
     assert len(test.outside) == ENOUGH
 
 
+def test_a_swing_of_a_fast_robot_is_no_drift_and_no_place_where_it_mostly_is(
+    model: LinearARXModel,
+) -> None:
+    """At 1000 ticks a second thirty forecasts of ten ticks are over in .3 s."""
+    fast = model.replaced(signature=replace(model.signature, period=0.001))
+    swing, usual = (np.full((HORIZON, 1), size) for size in (1.0, 0.0))
+    worse, outside = DriftTest(fast, HORIZON), DriftTest(fast, HORIZON)
+    for tick in range(0, 10_000, HORIZON):
+        at_its_end = tick % 3000 < 300
+        worse.take(swing if at_its_end else usual, np.zeros((HORIZON + 1, 1)))
+        outside.take(usual, np.full((HORIZON + 1, 1), 9.0 * at_its_end))
+        assert not worse.drifted(LIMIT)
+        assert not outside.far
+    for _ in range(0, 10_000, HORIZON):
+        worse.take(swing, np.zeros((HORIZON + 1, 1)))
+        outside.take(usual, np.full((HORIZON + 1, 1), 9.0))
+    assert worse.drifted(LIMIT)
+    assert outside.far
+
+
 def test_without_bands_the_mean_square_of_training_is_the_measure(model: LinearARXModel) -> None:
     record = replace(model.record, metrics={"validation_mse_by_observation": [[0.04]] * HORIZON})
     live = LiveError(model.replaced(bands=None, record=record), HORIZON)
