@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
 from rffpsr_ros.cli.outputs import made_folder
@@ -26,6 +28,7 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load
+from rffpsr_ros.nodes.demo.closed_loop import controlled_run, plot_controlled_run
 from rffpsr_ros.nodes.demo.observer import Observer
 from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
 from rffpsr_ros.nodes.shared.package_files import package_folder
@@ -59,13 +62,17 @@ def _run(words: Sequence[str]) -> int:
     parser.add_argument(
         "--seed", type=whole_number(0), default=0, metavar="N", help="of the simulation (0)"
     )
+    parser.add_argument(
+        "--control", action="store_true", help="in the end let the model move the robot"
+    )
     parsed = parser.parse(words)
     began = time.monotonic()
     folder = made_folder(Path(parsed.out).resolve())
     enter_a_ros_of_its_own(folder)
     configuration = package_folder("config") / "synthetic.yaml"
     with NodeProcesses(made_folder(folder / "log"), {}) as nodes:
-        better = _Demonstration(folder, configuration, nodes).run(parsed.seed)
+        demonstration = _Demonstration(folder, configuration, nodes, parsed.control)
+        better = demonstration.run(parsed.seed)
     say(f"Plots, model and episodes are in {folder}. This took {time.monotonic() - began:.0f} s.")
     return 0 if better else NOT_BETTER
 
@@ -73,7 +80,10 @@ def _run(words: Sequence[str]) -> int:
 class _Demonstration:
     """The demonstration, step by step."""
 
-    def __init__(self, folder: Path, configuration: Path, nodes: NodeProcesses) -> None:
+    def __init__(
+        self, folder: Path, configuration: Path, nodes: NodeProcesses, control: bool = False
+    ) -> None:
+        self._control = control
         self._folder = folder
         self._file = configuration
         self._channels: ChannelConfiguration = load_channels(configuration)
@@ -88,6 +98,8 @@ class _Demonstration:
             self._record()
             model = self._train()
             run, live = self._predict(model)
+            if self._control:
+                self._close_the_loop(model)
         finally:
             self._observer.close()
         return self._compare(run, live)
@@ -184,6 +196,14 @@ class _Demonstration:
         run, live, made = self._observer.run_of(ticks, HORIZON)
         say(f"The filter gave {made} forecasts in {len(ticks)} ticks.")
         return run, live
+
+    def _close_the_loop(self, model: Path) -> None:
+        """Let the model move the robot along a sine, as ``~/enable`` of the controller does."""
+        say("Closing the loop: the controller moves the robot along a sine.")
+        driven = controlled_run(self._nodes, self._observer, model)
+        plot_controlled_run(driven, self._folder / "control.png")
+        size = float(np.sqrt(np.mean(driven.asked**2)))
+        say(f"It is {driven.error:.2g} rad off on a sine of {size:.2g} rad (root mean squares).")
 
     def _compare(self, run: Trajectory, live: RecordedForecasts) -> bool:
         recorded = read_bags(sorted(self._episodes.glob("20*")), self._channels)

@@ -37,6 +37,8 @@ class Observer:
 
     Attributes
     ----------
+    configuration
+        As given.
     ticks
         Of the segment under way, as the sampler gives them.
     forecasts
@@ -52,6 +54,7 @@ class Observer:
         check: Callable[[], None],
         say: Callable[[str], None],
     ) -> None:
+        self.configuration = configuration
         self.ticks: list[Tick] = []
         self.forecasts: dict[int, Array] = {}
         self.learner: tuple[str, dict[str, str]] = ("", {})

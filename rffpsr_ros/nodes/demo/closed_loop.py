@@ -1,0 +1,83 @@
+"""The end of the demonstration: the learned model moves the robot along a course."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.nodes.demo.observer import Observer
+from rffpsr_ros.nodes.demo.processes import NodeProcesses
+from rffpsr_ros.nodes.shared.message_classes import make, message_class
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.forecast_messages import PLAN_TYPE, prediction_message
+
+NODE = "/rffpsr_controller"
+AMPLITUDE, FREQUENCY = 0.15, 0.6
+"""rad and Hz of the course."""
+SETTLING, TICKS = 40, 160
+"""Ticks before the course, and of it."""
+FOLLOWED_FROM = 20
+"""Ticks of the course after which errors count."""
+PARAMETERS = {"use_sim_time": True, "horizon": 10, "resume_after": 1.0}
+
+
+class ControlledRun(NamedTuple):
+    """What was asked for, seen and commanded, tick by tick (n,)."""
+
+    asked: Array
+    seen: Array
+    commands: Array
+    period: float
+
+    @property
+    def error(self) -> float:
+        """Root mean square of what was seen beside what was asked for."""
+        return float(np.sqrt(np.mean((self.seen - self.asked)[FOLLOWED_FROM:] ** 2)))
+
+
+def controlled_run(nodes: NodeProcesses, observer: Observer, model: Path) -> ControlledRun:
+    """Start the controller, enable it, and let the robot follow a sine; its first observation."""
+    nodes.start("controller_node", {**PARAMETERS, "model_path": model})
+    reference = observer.node.create_publisher(message_class(PLAN_TYPE), f"{NODE}/reference", 10)
+    observer.until(reference.get_subscription_count, "the controller to listen")
+    period = observer.configuration.period
+    course = AMPLITUDE * np.sin(2 * np.pi * FREQUENCY * period * np.arange(TICKS))
+    _ask(reference, np.zeros((10 * SETTLING, 1)))
+    observer.call(f"{NODE}/enable")
+    observer.watch(SETTLING)
+    _ask(reference, course[:, None])
+    first = len(observer.ticks) + 1  # the tick after the one under way
+    observer.watch(TICKS + 2)
+    observer.call(f"{NODE}/disable")
+    ticks = observer.ticks[first : first + TICKS]
+    seen = np.array([one.observation[0] for one in ticks])
+    commands = np.array([one.action[0] for one in ticks])
+    return ControlledRun(course[: len(ticks)], seen, commands, period)
+
+
+def _ask(publisher: Any, rows: Array) -> None:
+    publisher.publish(prediction_message(make, rows))
+
+
+def plot_controlled_run(run: ControlledRun, path: Path) -> None:
+    """Draw what was asked for and seen, and the commands below."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    times = run.period * np.arange(len(run.asked))
+    figure, (above, below) = pyplot.subplots(2, 1, sharex=True, figsize=(8, 4.5))
+    above.plot(times, run.asked, "k", lw=3, alpha=0.3, label="asked for")
+    above.plot(times, run.seen, label="seen")
+    above.set_ylabel("rad")
+    above.legend(loc="upper right")
+    above.set_title("The closed loop: the learned model moves the robot")
+    below.step(times, run.commands, where="post", color="tab:orange")
+    below.set_ylabel("command")
+    below.set_xlabel("s")
+    figure.tight_layout()
+    figure.savefig(path, dpi=100)
+    pyplot.close(figure)
