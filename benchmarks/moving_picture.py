@@ -1,8 +1,7 @@
 """The moving picture of the README: an arm, and where it is forecast to be half a second later.
 
     python -m benchmarks.moving_picture                 learn the arm first (some minutes)
-    python -m benchmarks.moving_picture --model FILE    with a model of it, such as that of
-                                                        `python -m benchmarks.adaptation`
+    python -m benchmarks.moving_picture --model FILE    with one that `learned` gave and was saved
 
 The arm of worlds/arm.sdf with a payload moves under random torques, on a run that was not learned
 from, simulated by Drake. At each tick the model is updated by what is seen, and forecasts ten
@@ -34,7 +33,7 @@ SHOWN = 60
 """Ticks of the past in the plots."""
 UPPER, LOWER = 0.5, 0.4
 """Metres: upper arm and forearm."""
-TRAINED_ON, SEED = 15, 4711
+TRAINED_ON, SEED = 25, 4711
 COLOURS_KEPT = 64
 FORECAST = COLOURS[1]
 
@@ -47,7 +46,7 @@ class Moment(NamedTuple):
 
 
 def learned() -> PredictiveModel[Any]:
-    """Return a model of the arm, by default settings."""
+    """Return a model of the arm, by default settings, of runs of 10 s."""
     return RFFPSR().fit(runs(loaded_arm(), TRAINED_ON, 200, seed=0))
 
 
