@@ -25,7 +25,6 @@ from rffpsr_ros.report.markup import (
     element,
     grid,
     joined,
-    paragraphs,
     table,
 )
 from rffpsr_ros.training.data_check import check_data
@@ -39,19 +38,16 @@ _SHOWN_PARTS = ("train", "validation", "test")
 
 
 def data_section(
-    judgement: Judgement, learning: Mapping[str, object], report: ReadReport | None
+    judgement: Judgement, check: ExplorationCheck | str, report: ReadReport | None
 ) -> Section:
-    """Return the section; without a report the recordings were no bags."""
+    """Return the section; without a report the recordings were no bags.
+
+    ``check`` is that of `known_best`, or why there is none.
+    """
     parts = {name: list(getattr(judgement.parts, name)) for name in _SHOWN_PARTS}
-    known = parts["train"] or parts["test"]
     of_what = "the training part" if parts["train"] else "what is judged on"
-    units = report.bags[0].action_units if report is not None and report.bags else ()
-    body = [
-        _presence(parts),
-        element("h3", "Excitation"),
-        *_excitation(known, learning, units, of_what),
-    ]
-    body.append(grid(*_spectra(known)))
+    body = [_presence(parts), element("h3", "Excitation"), *_excitation(check, of_what)]
+    body.append(grid(*_spectra(known_best(judgement))))
     if report is not None:
         body.append(_bags(report))
     return Section(
@@ -65,6 +61,24 @@ def data_section(
         " action at a few frequencies only: the model knows the robot's response there and"
         " nowhere else; play random steps or a multisine.",
     )
+
+
+def known_best(judgement: Judgement) -> Sequence[Trajectory]:
+    """Return the recordings that are checked: those to learn from, or else those judged on."""
+    return judgement.parts.train or judgement.parts.test
+
+
+def checked(judgement: Judgement, report: ReadReport | None) -> ExplorationCheck | str:
+    """Return the check of the recordings as ``rffpsr check`` makes it, or why there is none."""
+    known = known_best(judgement)
+    channels = judgement.model.signature.channels or {}
+    units = report.bags[0].action_units if report is not None and report.bags else ()
+    if not known[0].action_names:
+        return "There are no actions."
+    try:
+        return check_data(known, channels.get("learning", {}), units, responses=True)
+    except (InputError, np.linalg.LinAlgError) as problem:
+        return f"These recordings cannot be checked: {problem}"
 
 
 def _presence(parts: Mapping[str, Sequence[Trajectory]]) -> Html:
@@ -120,15 +134,9 @@ def _equal(shares: np.ndarray) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def _excitation(
-    known: Sequence[Trajectory], learning: Mapping[str, object], units: Sequence[str], of_what: str
-) -> list[Html]:
-    if not known[0].action_names:
-        return [*paragraphs("There are no actions.")]
-    try:
-        check = check_data(known, learning, units)
-    except (InputError, np.linalg.LinAlgError) as problem:
-        return [element("p", f"These recordings cannot be checked: {problem}")]
+def _excitation(check: ExplorationCheck | str, of_what: str) -> list[Html]:
+    if isinstance(check, str):
+        return [element("p", check)]
     found = [f"{_MARKS[one.level]}: {one.sentence}" for one in findings(check)]
     said = f"The check of {of_what}, as 'rffpsr check' tells it:"
     return [element("p", said), bullets(found), details("by action", _by_action(check))]

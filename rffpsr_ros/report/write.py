@@ -16,13 +16,14 @@ from rffpsr_ros.models.storage import ModelFile
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.bags.read_report import ReadReport
 from rffpsr_ros.report.coverage_section import coverage_section
-from rffpsr_ros.report.data_section import data_section
+from rffpsr_ros.report.data_section import checked, data_section
 from rffpsr_ros.report.error_section import error_section
 from rffpsr_ros.report.forecast_section import forecast_section
 from rffpsr_ros.report.page import MARK, page
 from rffpsr_ros.report.recipe_section import recipe_section
 from rffpsr_ros.report.reproduction_section import reproduction_section
 from rffpsr_ros.report.residual_section import residual_section
+from rffpsr_ros.report.response_section import response_section
 from rffpsr_ros.training.judgement import Judgement, judge_trained
 from rffpsr_ros.training.request import kind_asked_for
 from rffpsr_ros.training.train import Trained
@@ -56,15 +57,16 @@ def report_page(
     horizon, start = options.horizon, options.start
     followed = follow(model, judgement.parts.test, horizon, start, progress)
     progress("writing the report", 0.0)
-    channels = model.signature.channels or {}
+    check = checked(judgement, origin.report)
     said, remarks = _verdicts(judgement)
     sections = [
         error_section(judgement),
         forecast_section(judgement, followed),
         coverage_section(judgement),
         residual_section(judgement, followed),
-        data_section(judgement, channels.get("learning", {}), origin.report),
+        data_section(judgement, check, origin.report),
         recipe_section(model),
+        response_section(check),
         reproduction_section(judgement, origin.file, origin.commands),
     ]
     name = Path(judgement.path).name

@@ -18,7 +18,7 @@ from rffpsr_ros.report.write import report_page, write_report
 from rffpsr_ros.training.judgement import Judgement, Judging, judge
 from rffpsr_ros.training.recordings import Split
 
-SECTIONS = ["errors", "forecasts", "bands", "residuals", "data", "recipe", "reproduce"]
+SECTIONS = ["errors", "forecasts", "bands", "residuals", "data", "recipe", "responses", "reproduce"]
 EMPTY = {"meta", "link", "br", "img", "input", "hr"}
 
 
