@@ -102,13 +102,14 @@ def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
     plain = workshop.configuration
     (here / "plain.yaml").write_text(plain)
     known = plain.replace("  inputs: [motor]\n", CHANCE)
-    known += "dataset: {policy: {log_probability: chance}}\n"
+    known += "dataset: {policy: {log_probability: chance, memory: 1}}\n"
     (here / "known.yaml").write_text(known)
     told = run("check", "robot", "--config", "plain.yaml", "--quiet").out
     assert "WARNING  actions depend on past observations" in told
     told = run("check", "robot", "--config", "known.yaml", "--quiet").out
     assert "note     actions depend on past observations" in told
     assert "windows weighted by how likely a blind policy was" in told
+    assert "after the first, whose ratio cancels" in told
     words = ["--config", "known.yaml", "--out", "m", "--bands", "none", *workshop.quick]
     outcome = run("train", "robot", *words)
     assert (outcome.code, outcome.err) == (0, "")
@@ -125,6 +126,8 @@ def test_a_known_policy_weights_windows_and_is_no_part_of_the_model(
     [
         ("{log_probability: motr}", "it must be the name of a channel of the actions: motor"),
         ("{log_probability: motor}", "the only action"),
+        ("{log_probability: motor, memory: -1}", "memory is -1; it must be a whole number"),
+        ("{gains: [[1]], deviation: [1], memory: 1}", "and also memory; give one form"),
         ("{gain: [[1]]}", "did you mean 'dataset.policy.gains'?"),
         ("{gains: [[1]]}", "needs log_probability, or gains and deviation"),
         ("{gains: [1], deviation: [1]}", "gains must hold 1 rows of 1 numbers"),
