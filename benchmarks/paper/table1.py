@@ -78,9 +78,11 @@ class Sizes:
     """Only these methods, where a table has a row for each; none: all."""
 
 
-QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3, 3, 500)
-
 TWO_STAGES = "RFF-PSR, two-stage regression"
+_CHEAP = ("linear ARX", "linear ARX, past 2", "N4SID", TWO_STAGES, f"{TWO_STAGES}, lambda 1e-2")
+
+QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3, 3, 500, _CHEAP)
+
 PENALTIES: Mapping[str, Mapping[str, float]] = {
     TWO_STAGES: {},
     f"{TWO_STAGES}, ridge 1e-2": {"ridge": 1e-2},
@@ -391,7 +393,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = QUICK if options.quick else Sizes()
     if options.recordings:
         sizes = replace(sizes, recordings=tuple(options.recordings))
-    sizes = replace(sizes, rows=tuple(options.rows))
+    sizes = replace(sizes, rows=tuple(options.rows) or sizes.rows)
     path = options.folder / "table1.json"
     tables = json.loads(path.read_text(encoding="utf-8"))["tables"] if path.exists() else {}
     for name in options.only:
