@@ -56,7 +56,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--show", action="store_true", help="measure nothing")
     options = parser.parse_args(words)
     if not options.show:
-        record = {"machine": machine(), "settings": _settings(options), "worlds": measured(options)}
+        record: dict[str, Any] = {"machine": machine(), "settings": _settings(options)}
+        worlds = measured(options)
+        record["worlds"] = _kept(options.record, record) | worlds
         options.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     known = json.loads(options.record.read_text(encoding="utf-8"))
     print(table(known))
@@ -65,6 +67,15 @@ def main(words: Sequence[str] | None = None) -> int:
 
         plot_courses(known, options.images / "control.png")
     return 0
+
+
+def _kept(path: Path, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the worlds of a record of the same settings and machine that is there already."""
+    if not path.is_file():
+        return {}
+    known = json.loads(path.read_text(encoding="utf-8"))
+    same = all(known[name] == record[name] for name in ("machine", "settings"))
+    return dict(known["worlds"]) if same else {}
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
