@@ -61,7 +61,14 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 # rosdoc2 puts its own theme in the place of this one, and adds a page for each of 400 modules and
 # for what stands here already.
-exclude_patterns += ["modules.rst", "rffpsr_ros.rst", "rffpsr_ros.*.rst", "standard*", "__*"]
+exclude_patterns += [
+    "index.rst",
+    "modules.rst",
+    "rffpsr_ros.rst",
+    "rffpsr_ros.*.rst",
+    "standard*",
+    "__*",
+]
 rosdoc2_settings = {"support_markdown": False, "enable_intersphinx": False}
 rosdoc2_settings["automatically_extend_intersphinx_mapping"] = False
 
