@@ -36,6 +36,7 @@ from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -77,6 +78,7 @@ def cases() -> dict[str, Callable[[], Mapping[str, Array]]]:
         "linear ARX on jackal": (LinearARX(), jackal),
         "RFF-ARX on synth": (RFFARX(), synth),
         "output error on synth": (OutputError(3, seed=1), synth),
+        "state space on synth": (NonlinearStateSpace(2, stages=1, seed=1), synth),
         "components of the swimmer": (Compressed(Kalman(), 3), swimmer),
         "last observation on jackal": (LastObservation(), jackal),
         "mean on jackal": (Mean(), jackal),

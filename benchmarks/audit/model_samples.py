@@ -32,6 +32,7 @@ from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import model_kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -60,6 +61,7 @@ LEARNED: dict[str, Callable[[], Any]] = {
     "rff_arx": lambda: RFFARX(past=3, future=4, features=8, ridge=1e-2),
     "kalman": lambda: Kalman(past=3, future=4),
     "output_error": lambda: OutputError(past=2, features=6),
+    "state_space": lambda: NonlinearStateSpace(2, past=3, stages=1),
     "rff_psr": lambda: SingleRFFPSR(**SMALL),
     "rff_psr without terms": lambda: SingleRFFPSR(**{**SMALL, "arx_past": 0, "narx_features": 0}),
     "rff_psr of the paper": lambda: RFFPSR.paper(past=3, future=3, features=10, rank=4),

@@ -14,6 +14,7 @@ from rffpsr_ros.export.kinds.simple import (
     describe_last_observation,
     describe_mean,
 )
+from rffpsr_ros.export.kinds.state_space import describe_state_space
 from rffpsr_ros.export.kinds.windows import describe_output_error, describe_rff_arx
 from rffpsr_ros.export.program import Description, Program, program_of
 from rffpsr_ros.models.contract import PredictiveModel
@@ -25,6 +26,7 @@ DESCRIBED: Mapping[str, Callable[[Any], Description]] = {
     "linear_arx": describe_arx,
     "rff_arx": describe_rff_arx,
     "output_error": describe_output_error,
+    "state_space": describe_state_space,
     "io_hmm": describe_io_hmm,
     "mean": describe_mean,
     "last_observation": describe_last_observation,

@@ -23,6 +23,7 @@ from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -77,6 +78,10 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "kalman": lambda: Kalman(past=3, future=4).fit(recordings(3)),
     "n4sid": lambda: N4SID(past=3, future=4, order=2).fit(recordings(3)),
     "output_error": lambda: OutputError(past=2, features=15).fit(recordings(3)),
+    "state_space": lambda: NonlinearStateSpace(3, past=4, stages=1).fit(recordings(3)),
+    "state_space of positions": lambda: NonlinearStateSpace(
+        2, saturating=False, integrating=True, past=4, stages=1
+    ).fit(recordings(3)),
     "rff_psr": lambda: SingleRFFPSR(**SMALL, arx_past=3, narx_features=10).fit(recordings(3)),
     "rff_psr without terms": lambda: SingleRFFPSR(**SMALL, arx_past=0, narx_past=0).fit(
         recordings(3)

@@ -32,6 +32,7 @@ from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import Kind, kinds, model_class, model_kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.models.state_batches import stack_states
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.runtime.packed_parts import ARX, ROOMS
@@ -92,6 +93,7 @@ CASES = {
     "kalman": Case(Kalman(past=3, future=4)),
     "n4sid": Case(N4SID(past=3, future=4, order=2)),
     "output_error": Case(OutputError(past=2, features=10)),
+    "state_space": Case(NonlinearStateSpace(order=2, past=3, stages=1)),
     "rff_psr": Case(RFFPSR(**SMALL, arx_past=3, narx_features=5, folds=1), rounding=1e-9),
     "hse_psr": Case(HSEPSR(past=3, future=2, rank=4), rounding=1e-7),
     "io_hmm": Case(IOHMM(past=2), discrete),

@@ -25,6 +25,7 @@ from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.state_batches import stack_states
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -65,6 +66,10 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "kalman": lambda: Kalman(past=3, future=4).fit(recordings()),
     "n4sid": lambda: N4SID(past=3, future=4, order=2).fit(recordings()),
     "output_error": lambda: OutputError(past=2, features=15).fit(recordings()),
+    "state_space": lambda: NonlinearStateSpace(3, past=4, stages=1).fit(recordings()),
+    "state_space of positions": lambda: NonlinearStateSpace(
+        2, saturating=False, integrating=True, past=4, stages=1
+    ).fit(recordings()),
     "rff_psr": lambda: SingleRFFPSR(**SMALL, arx_past=3, narx_features=10).fit(recordings()),
     "rff_psr without terms": lambda: SingleRFFPSR(**SMALL, arx_past=0, narx_past=0).fit(
         recordings()

@@ -116,6 +116,26 @@ class N4SID(InMemoryLearner[KalmanModel]):
         )
         return KalmanModel(signature, record, KalmanParts(candidates[choice], *scalings))
 
+    def scores_by_order(self, train: Sequence[Trajectory]) -> dict[int, float]:
+        """Return the best held-out score of each order, by folds of the trajectories.
+
+        Raises
+        ------
+        InputError
+            If trajectories do not fit together.
+        """
+        training_signature(train)
+        scalings = (
+            forgiving_scaling([trajectory.observations for trajectory in train]),
+            forgiving_scaling([trajectory.actions for trajectory in train]),
+        )
+        with one_blas_thread():
+            scores = self._scores(self._folds(train), scalings)
+        found: dict[int, float] = {}
+        for choice, score in scores.items():
+            found[choice.order] = min(score, found.get(choice.order, score))
+        return found
+
     def _folds(self, train: Sequence[Trajectory]) -> list[Fold]:
         """Return folds of the recordings; too short to be cut, they are judged by themselves."""
         try:

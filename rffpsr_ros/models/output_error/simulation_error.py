@@ -8,7 +8,6 @@ observation by every weight is carried along with the simulation (Ljung 1999, ou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,14 +21,7 @@ from rffpsr_ros.models.output_error.recurrence import (
     window_jacobian,
 )
 from rffpsr_ros.numerics.arrays import Array
-
-
-class NormalEquations(NamedTuple):
-    """Mean squared error, half its gradient and J^T J, by weights as one vector (Q,)."""
-
-    error: float
-    gradient: Array  # (Q,)
-    curvature: Array  # (Q, Q)
+from rffpsr_ros.numerics.gauss_newton import NormalEquations
 
 
 def cut_stretches(runs: Sequence[Run], past: int, length: int, most: int) -> SimulatedStretches:

@@ -1,0 +1,215 @@
+"""Nonlinear state space models, learned from the error of simulations (Schoukens 2021).
+
+Subspace identification gives the best linear system, random directions of state and action give
+features without weight; Gauss-Newton steps on the error of simulations then move all there is,
+directions and start included, over longer and longer stretches, held near where each stage started.
+The gain, by which a stretch finds the state that it begins with, follows in steps of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rffpsr_ros.data.saturation import Bounds, learned_bounds
+from rffpsr_ros.data.scaling import Run, forgiving_scaling, standardise
+from rffpsr_ros.models.contract import TrainingRecord
+from rffpsr_ros.models.in_memory import InMemoryLearner
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.state_space.dynamics import StateSpace
+from rffpsr_ros.models.state_space.linear_start import Structure, linear_start, trajectory_of
+from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
+from rffpsr_ros.models.state_space.sensitivities import (
+    SimulatedSystem,
+    gain_weights,
+    simulation_error,
+)
+from rffpsr_ros.models.state_space.stretches import cut_stretches
+from rffpsr_ros.models.training_set import shared_signature, training_signature
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.gauss_newton import Effort, descend
+from rffpsr_ros.numerics.levenberg_marquardt import DampingRule
+from rffpsr_ros.parallel.blas_threads import one_blas_thread
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+LENGTHS = (50, 200, 800)
+"""Ticks of the simulations that each stage learns from."""
+
+EFFORTS = (Effort(8, 1e-2), Effort(20, 3e-3), Effort(20, 3e-3))
+"""Steps of each stage."""
+
+GAIN_EFFORT = Effort(4, 1e-2)
+"""Steps of the gain after each stage."""
+
+RULE = DampingRule(first=1e-2, easier=0.2, harder=4.0, failures=7)
+
+RIDGE = 1e-5
+"""Penalty on the distance to where a stage started, relative to the error there."""
+
+ORDERS = range(1, 9)
+"""What an order is chosen from."""
+
+NO_WORSE = 1.6
+"""The least order is taken whose linear system has at most so many times the best one's error."""
+
+LEAST_TICKS, MOST_TICKS = 4000, 16000
+"""Ticks that a step learns from, at the least and at the most, if there are so many."""
+
+JUDGED = 16
+"""Stretches that the record's error is of."""
+
+PRODUCTS = 4e8
+"""Ticks times the square of the weights, about: the time of a step."""
+
+
+class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
+    """Learner of `StateSpaceModel`.
+
+    Parameters
+    ----------
+    order
+        States of the linear system, without those that integrate; None chooses the least that is as
+        good as any.
+    features
+        Nonlinear functions of the state.
+    saturating
+        Whether they saturate (tanh), or are squares and cubes.
+    integrating
+        Whether the system adds up changes of its observations, as positions are of velocities.
+    past
+        Ticks of past and future in N4SID's windows.
+    stages
+        How many stages are learned; with none the model is linear.
+    seed
+        The seed of all randomness.
+    """
+
+    configurable = ("order", "features", "saturating", "integrating", "past", "stages", "seed")
+
+    def __init__(
+        self,
+        order: int | None = None,
+        features: int = 4,
+        saturating: bool = True,
+        integrating: bool = False,
+        past: int = 10,
+        stages: int = len(LENGTHS),
+        seed: int = 0,
+    ) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        InputError
+            If one has the wrong type or is out of its range.
+        """
+        check_type("order", order, int | None)
+        require("order", order, lambda v: v >= 1, "at least 1")
+        for name, count in {"features": features, "past": past, "stages": stages}.items():
+            check_type(name, count, int)
+        require("features", features, lambda v: v >= 1, "at least 1")
+        require("past", past, lambda v: v >= 2, "at least 2")
+        require("stages", stages, lambda v: v >= 0, "at least 0")
+        require("stages", stages, lambda v: v <= len(LENGTHS), f"at most {len(LENGTHS)}")
+        check_type("seed", seed, int)
+        self.order, self.features, self.saturating = order, features, bool(saturating)
+        self.integrating, self.past = bool(integrating), past
+        self.stages, self.seed = stages, seed
+
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
+    ) -> StateSpaceModel:
+        shared_signature(train, validation)
+        models = []
+        for model in self.path(train):
+            models.append(model)
+            progress("simulation error", len(models) / (self.stages + 1))
+        return models[-1]
+
+    def path(self, train: Sequence[Trajectory]) -> Iterator[StateSpaceModel]:
+        """Yield the linear model, then that of every stage, each learned from the last.
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+        """
+        signature = training_signature(train)
+        scalings = (
+            forgiving_scaling([run.observations for run in train]),
+            forgiving_scaling([run.actions for run in train]),
+        )
+        runs = standardise(train, *scalings)
+        order = self.order if self.order is not None else self._order(runs)
+        structure = Structure(order, self.features, self.saturating, self.integrating)
+        with one_blas_thread():
+            generator = np.random.default_rng(self.seed)
+            bounds = _bounds(runs)
+            system, free = linear_start(runs, structure, self.past, bounds, generator)
+        for stage in range(self.stages + 1):
+            if stage:
+                with one_blas_thread():
+                    system = _learned(system, free, runs, stage - 1)
+            record = self._record(structure, stage, _missed(system, runs))
+            yield StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))
+
+    def _order(self, runs: Sequence[Run]) -> int:
+        shown = [trajectory_of(run, self.integrating) for run in runs if len(run.actions) > 1]
+        return least_order(N4SID(self.past, self.past).scores_by_order(shown))
+
+    def _record(self, structure: Structure, stages: int, missed: float | None) -> TrainingRecord:
+        options = {
+            **structure._asdict(),
+            "past": self.past,
+            "stages": stages,
+            "seed": self.seed,
+        }
+        return TrainingRecord(options, {"simulation_error": missed})
+
+
+def least_order(scores: dict[int, float]) -> int:
+    """Return the least order that is as good as any of `ORDERS`, given scores by order."""
+    known = {order: score for order, score in scores.items() if order in ORDERS}
+    best = min(known.values(), default=np.inf)
+    return min((one for one, score in known.items() if score <= NO_WORSE * best), default=1)
+
+
+def _bounds(runs: Sequence[Run]) -> Bounds:
+    learned = learned_bounds([run.observations for run in runs])
+    columns = runs[0].observations.shape[1]
+    return learned or Bounds(np.full(columns, -np.inf), np.full(columns, np.inf))
+
+
+def _learned(system: StateSpace, free: Array, runs: Sequence[Run], stage: int) -> StateSpace:
+    """Return the system after a stage: all but the gain are learned, and then the gain.
+
+    Together they hinder each other: the gain answers for what the system does not know yet. The
+    gain of a system that integrates is learned before, too: N4SID's finds a speed too slowly.
+    """
+    size = int(free.sum())
+    ticks = min(max(PRODUCTS / size**2, LEAST_TICKS), MOST_TICKS)
+    length = LENGTHS[stage]
+    stretches = cut_stretches(runs, length, max(round(ticks / length), 4))
+    if not stretches.counted.any():
+        return system
+    gain = gain_weights(system)
+    turns = [(free & ~gain, EFFORTS[stage]), (gain, GAIN_EFFORT)]
+    if system.integrators.any():
+        turns.insert(0, (gain, GAIN_EFFORT))
+    for which, effort in turns:
+        problem = SimulatedSystem(system, which, stretches)
+        start = problem.start()
+        error = problem.error(start)
+        if np.isfinite(error):
+            found = descend(problem, start, RIDGE * error, start, effort, RULE)
+            system = problem.with_free(found)
+    return system
+
+
+def _missed(system: StateSpace, runs: Sequence[Run]) -> float | None:
+    """Return the root of the mean squared error of simulations, in standard deviations."""
+    error = simulation_error(system, cut_stretches(runs, LENGTHS[1], JUDGED))
+    return float(np.sqrt(error)) if np.isfinite(error) else None

@@ -1,0 +1,141 @@
+"""Where learning starts: the best linear system, by subspace identification, and idle features.
+
+A system as N4SID finds it, of n states, or one that integrates: N4SID then learns the changes of
+the observations, and n states are followed by d_o more, the observations before a tick,
+
+    p_{t+1} = o_t,   o_t = p_t + C x_t + D a_t + e_t
+
+No feature sees them, nor do other states: the robot does the same wherever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.data.saturation import Bounds
+from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.models.kalman.model import KalmanParts
+from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.state_space.dynamics import SATURATING, StateSpace
+from rffpsr_ros.models.state_space.sensitivities import learned_weights
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+SPREAD = 0.7
+"""Directions of features are longer or shorter by up to this, on a logarithmic scale."""
+
+REACH = 6.0
+"""Squares and cubes see values within this."""
+
+
+class Structure(NamedTuple):
+    """What a system looks like before anything is learned."""
+
+    order: int
+    features: int
+    saturating: bool
+    """Features are tanh, else squares and cubes in turn."""
+    integrating: bool
+
+
+class StartingSystem(NamedTuple):
+    """Where learning starts, and which weights are learned."""
+
+    system: StateSpace
+    free: Array  # (P,), of `learned_weights`
+
+
+def linear_start(
+    runs: Sequence[Run],
+    structure: Structure,
+    past: int,
+    bounds: Bounds,
+    generator: np.random.Generator,
+) -> StartingSystem:
+    """Return the start for standardised runs; the features have no weight yet.
+
+    Raises
+    ------
+    InputError
+        If no such linear system can be found.
+    """
+    shown = [trajectory_of(run, structure.integrating) for run in runs if len(run.actions) > 1]
+    linear = _in_units(N4SID(past, past, structure.order).fit(shown).parts)
+    states, acted = linear.action.shape
+    observed = len(linear.output)
+    integrators = observed if structure.integrating else 0
+    total = states + integrators
+    columns, features = total + acted + 1, structure.features
+    transition = np.zeros((total, columns + features))
+    output = np.zeros((observed, columns + features))
+    directions = np.zeros((features, columns))
+    seen = np.r_[:states, total:columns]  # columns of x, a, 1
+    transition[:states, seen] = np.hstack([linear.transition, linear.action, linear.drift])
+    output[:, seen] = np.hstack([linear.output, linear.feedthrough, linear.offset])
+    length = np.exp(generator.uniform(-SPREAD, SPREAD, (features, 1)))
+    drawn = generator.standard_normal((features, len(seen)))
+    directions[:, seen] = length * drawn / np.sqrt(states + acted)
+    gain, start = np.zeros((total, observed)), np.zeros(total)
+    gain[:states] = linear.gain
+    if integrators:
+        output[:, states:total] = np.eye(observed)
+        transition[states:] = output
+        gain[states:] = np.eye(observed)
+        firsts = [run.observations[0] for run in runs]
+        start[states:] = np.nan_to_num(np.nanmean(np.stack(firsts), axis=0))
+    turns = 2.0 + np.arange(features) % 2
+    powers = np.full(features, SATURATING) if structure.saturating else turns
+    reach = np.full(features, np.inf if structure.saturating else REACH)
+    adds_up = np.repeat([0.0, 1.0], [states, integrators])
+    system = StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
+    return StartingSystem(system, _free(system, slice(states, total)))
+
+
+def trajectory_of(run: Run, changes: bool) -> Trajectory:
+    """Return a standardised run, or its changes, as a trajectory."""
+    if not changes:
+        return Trajectory(run.observations, run.actions, 1.0)
+    return Trajectory(np.diff(run.observations, axis=0), run.actions[1:], 1.0)
+
+
+class _Linear(NamedTuple):
+    """A linear system in the units of what it was learned from; states have variance 1."""
+
+    transition: Array
+    action: Array
+    drift: Array  # (n, 1)
+    output: Array
+    feedthrough: Array
+    offset: Array  # (d_o, 1)
+    gain: Array
+
+
+def _in_units(parts: KalmanParts) -> _Linear:
+    system, seen, acted = parts.system, parts.observation_scaling, parts.action_scaling
+    spread = np.sqrt(np.diag(system.start_covariance))
+    size = np.where(spread > 0, spread, 1.0)[:, None]
+    action = system.action / acted.deviation / size
+    unit = seen.deviation[:, None]
+    feedthrough = unit * system.feedthrough / acted.deviation
+    return _Linear(
+        system.transition * size.T / size,
+        action,
+        -(action @ acted.mean)[:, None],
+        unit * system.output * size.T,
+        feedthrough,
+        (seen.mean - feedthrough @ acted.mean)[:, None],
+        system.gain / seen.deviation / size,
+    )
+
+
+def _free(system: StateSpace, integrators: slice) -> Array:
+    """Return which weights (P,) are learned: nothing sees the integrators but themselves."""
+    parts = [np.ones(part.shape, bool) for part in system[:5]]
+    for seeing in parts[:3]:
+        seeing[:, integrators] = False
+    free = np.concatenate([part.ravel() for part in parts])
+    assert free.shape == learned_weights(system).shape
+    return free
