@@ -137,7 +137,7 @@ def test_every_learner_has_the_one_interface(kind: str) -> None:
             "memory",
             "seed",
         ),
-        "io_hmm": ("past", "future", "state_rank"),
+        "io_hmm": ("past", "future", "state_rank", "stage_one"),
         "kalman": ("past", "future", "order"),
         "n4sid": ("past", "future", "order"),
         "rff_arx": ("past", "future", "features", "bandwidth", "seed"),
