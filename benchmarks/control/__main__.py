@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks.control.closed_loop import Course, Predictive, drive, tuned_feedback
 from benchmarks.control.courses import WORLDS, World, courses, on_topics, recordings
 from benchmarks.control.equations import TrueEquations
+from benchmarks.control.plot import ASKED, SHOWN, plot_courses
 from benchmarks.control.swing_up import stands, swing_up
 from benchmarks.records import RESULTS, machine
 from benchmarks.tables import markdown
@@ -51,6 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--ticks", type=int, default=200, help="of a course (200: 10 s)")
     parser.add_argument("--horizon", type=int, default=15, help="ticks of a plan (15)")
     parser.add_argument("--single", action="store_true", help="one RFF-PSR, no ensemble")
+    parser.add_argument("--no-swing-up", action="store_true", help="leave the swing-up out")
     parser.add_argument("--record", type=Path, default=RECORD, help="where the record is written")
     parser.add_argument("--images", type=Path, help="draw a plot of the record into this folder")
     parser.add_argument("--show", action="store_true", help="measure nothing")
@@ -63,8 +65,6 @@ def main(words: Sequence[str] | None = None) -> int:
     known = json.loads(options.record.read_text(encoding="utf-8"))
     print(table(known))
     if options.images:
-        from benchmarks.control.plot import plot_courses
-
         plot_courses(known, options.images / "control.png")
     return 0
 
@@ -99,10 +99,11 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
             for course, method, driven, seconds in runs(world, system, models, options, seed):
                 errors.setdefault(course, {}).setdefault(method, []).append(_short(driven.error))
                 planning.setdefault(method, []).extend(seconds)
-                if seed == 0:
-                    shown.setdefault(course, {})[method] = _drawn(driven)
+                if seed == 0 and method in SHOWN:
+                    drawn = shown.setdefault(course, {ASKED: _first(driven.asked)})
+                    drawn[method] = _first(driven.seen)
                 print(name, seed, course, method, _short(driven.error), flush=True)
-            if name == "pendulum":
+            if name == "pendulum" and not options.no_swing_up:
                 for who in (OURS, TRUE):
                     angle = swing_up(world, system, models[who])
                     top = {"highest": _short(np.abs(angle).max()), "stands": stands(angle)}
@@ -178,12 +179,9 @@ def table(record: Mapping[str, Any]) -> str:
     return markdown(header, rows)
 
 
-def _drawn(course: Course) -> dict[str, Any]:
-    rows = slice(0, 120)
-    return {
-        "asked": np.round(course.asked[rows], DIGITS).tolist(),
-        "seen": np.round(course.seen[rows], DIGITS).tolist(),
-    }
+def _first(angles: Array) -> list[float]:
+    """Return what is drawn of angles (n, joints): the first joint's."""
+    return [_short(float(angle)) for angle in angles[:, 0]]
 
 
 def _times(seconds: list[float]) -> dict[str, float]:

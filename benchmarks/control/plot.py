@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.control.courses import PERIOD
 
+ASKED = "asked for"
 SHOWN = ("RFF-PSR", "linear ARX", "PD")
 
 
@@ -28,10 +29,10 @@ def plot_courses(record: Mapping[str, Any], path: Path) -> None:
     for row, (world, found) in zip(axes, worlds.items(), strict=True):
         for place, name in zip(row, names, strict=True):
             driven = found["shown"][name]
-            times = PERIOD * np.arange(len(driven[SHOWN[0]]["asked"]))
-            place.plot(times, np.array(driven[SHOWN[0]]["asked"])[:, 0], "k", lw=2.5, alpha=0.3)
+            times = PERIOD * np.arange(len(driven[ASKED]))
+            place.plot(times, driven[ASKED], "k", lw=2.5, alpha=0.3, label=ASKED)
             for method in SHOWN:
-                place.plot(times, np.array(driven[method]["seen"])[:, 0], lw=1, label=method)
+                place.plot(times, driven[method], lw=1, label=method)
             place.set_title(f"{world}: {name}", fontsize=9)
     axes[0][0].legend(fontsize=7, loc="upper right")
     for place in axes[-1]:
