@@ -129,7 +129,7 @@ DRAFTS: Mapping[str, Draft] = {
         PREDICTED_TYPE,
         (6,),
         True,
-        lambda numbers, stamp_ns: predicted_message(make, numbers, JOINTS, stamp_ns, ASSUMES),
+        lambda numbers, stamp_ns: predicted_message(make, numbers, JOINTS, stamp_ns),
         _replace_joints,
     ),
 }

@@ -78,11 +78,11 @@ def write_bag(folder: Path, forecasts: Iterable[BagForecast], layout: ForecastLa
             ahead = row_ahead(values, forecast.lead or layout.lead, made_ns, period)
             messages = {
                 "prediction": prediction_message(make, values, assumes),
-                "trajectory": trajectory_message(make, values, names, made_ns, period, assumes),
+                "trajectory": trajectory_message(make, values, names, made_ns, period),
             }
             if ahead is not None:
                 row, target_ns = ahead
-                messages["predicted"] = predicted_message(make, row, names, target_ns, assumes)
+                messages["predicted"] = predicted_message(make, row, names, target_ns)
             if forecast.half_width is not None:
                 bounds = band_bounds(values, forecast.half_width)
                 if bounds.size:

@@ -103,12 +103,10 @@ def trajectory_message(
     names: Sequence[str],
     stamp_ns: int,
     period: float,
-    assumes: str = "",
 ) -> Any:
     """Return a forecast (H, d_o) as a trajectory from the time ``stamp_ns`` it was made at.
 
-    Point h lies ``h * period`` seconds ahead, h from 1. The frame names the future actions that
-    the forecast ``assumes``: observations have no common frame of their own.
+    Point h lies ``h * period`` seconds ahead, h from 1.
     """
     points = [
         make(
@@ -123,20 +121,18 @@ def trajectory_message(
         )
         for step, row in enumerate(forecast)
     ]
-    header = _header(make, stamp_ns, assumes)
+    header = _header(make, stamp_ns)
     return make(TRAJECTORY_TYPE, header=header, joint_names=list(names), points=points)
 
 
-def predicted_message(
-    make: Make, values: Array, names: Sequence[str], stamp_ns: int, assumes: str = ""
-) -> Any:
+def predicted_message(make: Make, values: Array, names: Sequence[str], stamp_ns: int) -> Any:
     """Return what is expected (d_o,) at the time ``stamp_ns``, so that plots lay it over the truth.
 
     The stamp is the time that the forecast is for, not the time it was made at.
     """
     return make(
         PREDICTED_TYPE,
-        header=_header(make, stamp_ns, assumes),
+        header=_header(make, stamp_ns),
         name=list(names),
         position=_floats(values),
         velocity=_NOTHING,
@@ -164,10 +160,10 @@ def _horizon(assumes: str) -> str:
     return f"horizon, future actions: {assumes}" if assumes else "horizon"
 
 
-def _header(make: Make, stamp_ns: int, assumes: str) -> Any:
+def _header(make: Make, stamp_ns: int) -> Any:
+    """Return a header without a frame: observations have none in common."""
     stamp = _time(make, "builtin_interfaces/msg/Time", stamp_ns)
-    frame = f"future actions: {assumes}" if assumes else ""
-    return make("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
+    return make("std_msgs/msg/Header", stamp=stamp, frame_id="")
 
 
 def _time(make: Make, type_name: str, nanoseconds: int) -> Any:

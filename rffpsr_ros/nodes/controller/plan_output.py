@@ -16,7 +16,6 @@ from rffpsr_ros.recordings.forecast_messages import (
 
 COST_TYPE = "std_msgs/msg/Float64"
 DEPTH = 10
-ASSUMES = "plan"
 
 
 class PlanOutput:
@@ -36,6 +35,4 @@ class PlanOutput:
         trajectory = self._publishers["trajectory"]
         if trajectory.get_subscription_count():
             names, period = signature.observation_names, signature.period
-            trajectory.publish(
-                trajectory_message(make, plan.forecast, names, origin_ns, period, ASSUMES)
-            )
+            trajectory.publish(trajectory_message(make, plan.forecast, names, origin_ns, period))

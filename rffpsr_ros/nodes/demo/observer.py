@@ -18,6 +18,7 @@ from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.shared.message_classes import message_class
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recordings.forecast_messages import PREDICTION_TYPE, TRAJECTORY_TYPE
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
@@ -42,8 +43,8 @@ class Observer:
     ticks
         Of the segment under way, as the sampler gives them.
     forecasts
-        What the filter said under announced actions, (H, d_o), by the stamp of the last tick that
-        it had seen.
+        What the filter said since actions are announced, (H, d_o), by the stamp of the last tick
+        that it had seen.
     learner
         Message and values of the learner's newest status.
     """
@@ -65,13 +66,14 @@ class Observer:
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._now_ns = 0
+        self._planned = False
         self._times = ReceiveTimes(lambda: self._now_ns)
         self._sampler = Sampler(configuration)
         self._subscribe("rosgraph_msgs/msg/Clock", "/clock", self._on_clock)
         for topic, type_name in configuration.topics.items():
             self._subscribe(type_name, topic, self._taker(topic))
-        trajectory = "trajectory_msgs/msg/JointTrajectory"
-        self._subscribe(trajectory, "/rffpsr_filter/trajectory", self._on_forecast)
+        self._subscribe(PREDICTION_TYPE, "/rffpsr_filter/prediction", self._on_assumed)
+        self._subscribe(TRAJECTORY_TYPE, "/rffpsr_filter/trajectory", self._on_forecast)
         status = "diagnostic_msgs/msg/DiagnosticStatus"
         self._subscribe(status, "/rffpsr_learner/status", self._on_status, LATCHED)
 
@@ -177,8 +179,11 @@ class Observer:
 
         return take
 
+    def _on_assumed(self, message: Any) -> None:
+        self._planned = message.layout.dim[0].label.endswith(PLAN)
+
     def _on_forecast(self, message: Any) -> None:
-        if message.header.frame_id.endswith(PLAN):
+        if self._planned:
             rows = [point.positions for point in message.points]
             self.forecasts[stamp_ns(message.header.stamp)] = np.array(rows)
 

@@ -61,7 +61,7 @@ class ForecastPublisher:
         self._listened: set[str] = set()
         self._looked_ns = 0
         self._prepared: dict[str, tuple[Any, PreparedMessage]] = {}
-        self._awaited: deque[tuple[int, Array, str]] = deque()
+        self._awaited: deque[tuple[int, Array]] = deque()
 
     def promise(self, period: float, value: Callable[[str], Any]) -> None:
         """Offer ``~/prediction`` as ticks of so many seconds and a node's parameters say."""
@@ -101,8 +101,7 @@ class ForecastPublisher:
             self._publish_forecast(step.forecast, signature, lead)
             if "error" in listened:
                 row = min(lead, len(step.forecast.values))
-                expected = step.forecast.values[row - 1], step.forecast.assumes
-                self._awaited.append((step.tick.number + row, *expected))
+                self._awaited.append((step.tick.number + row, step.forecast.values[row - 1]))
             if "band" in listened and step.forecast.half_width is not None:
                 self._publish_band(step.forecast, follower.options.coverage)
             self._told(step.forecast.origin_ns)
@@ -125,13 +124,13 @@ class ForecastPublisher:
             )
         if "trajectory" in self._listened:
             self._publishers["trajectory"].publish(
-                trajectory_message(make, values, names, origin_ns, period, assumes)
+                trajectory_message(make, values, names, origin_ns, period)
             )
         if "predicted" in self._listened:
             ahead = row_ahead(values, lead, origin_ns, period)
             if ahead is not None:
                 row, target_ns = ahead
-                self._send_observation("predicted", row, names, target_ns, assumes)
+                self._send_observation("predicted", row, names, target_ns)
 
     def _publish_band(self, forecast: Forecast, coverage: float) -> None:
         assert forecast.half_width is not None
@@ -144,22 +143,22 @@ class ForecastPublisher:
         """Publish what was observed minus what was predicted for now, if something was."""
         awaited, tick = self._awaited, step.tick
         while awaited and awaited[0][0] <= tick.number:
-            number, predicted, assumes = awaited.popleft()
+            number, predicted = awaited.popleft()
             if number == tick.number:
                 error, names = tick.observation - predicted, signature.observation_names
                 seen = np.isfinite(error)
                 if not seen.all():
                     error, names = error[seen], tuple(itertools.compress(names, seen))
                 if names:
-                    self._send_observation("error", error, names, tick.stamp_ns, assumes)
+                    self._send_observation("error", error, names, tick.stamp_ns)
 
     def _send_observation(
-        self, name: str, values: Array, names: Sequence[str], stamp_ns: int, assumes: str
+        self, name: str, values: Array, names: Sequence[str], stamp_ns: int
     ) -> None:
         def draft(marks: Array) -> Any:
-            return predicted_message(make, marks, names, stamp_ns, assumes)
+            return predicted_message(make, marks, names, stamp_ns)
 
-        self._send(name, values, (names, assumes), draft, stamp_ns)
+        self._send(name, values, names, draft, stamp_ns)
 
     def _send(
         self,

@@ -274,8 +274,8 @@ _TOPICS = (
         "published",
         "trajectory_msgs/msg/JointTrajectory",
         OUTPUT,
-        "The forecast with names and `time_from_start`, from the time it was made at."
-        " `header.frame_id` says which future actions are assumed.",
+        "The forecast with names and `time_from_start`, from the time it was made at. Which future"
+        " actions are assumed says the first label of `~/prediction`.",
     ),
     Topic(
         "~/predicted",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.reader import read_bags
 from rffpsr_ros.recordings.bags.writer import BagWriter
+from rffpsr_ros.recordings.forecast_messages import FORECAST_TYPES
 from rffpsr_ros.signals.channel_file import load_channels
 from rffpsr_ros.simulation.swimmer import Swimmer
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
@@ -114,43 +115,54 @@ def jackal_model(bag: Path, checkout: Path, path: Path) -> Path:
 
 def predicted_offline(bag: Path, model: Path, folder: Path, *options: str) -> Forecasts:
     """Return the forecasts that the command line writes into a bag."""
-    out = folder / "forecasts"
+    out, types = folder / "forecasts", ("prediction", "trajectory")
     assert (
         rffpsr(["predict", str(bag), "--model", str(model), "--out", str(out), "--quiet", *options])
         == 0
     )
-    forecasts = {}
     with closing(open_bag(out)) as source:
-        for message in source.messages(["/rffpsr_filter/trajectory"]):
-            decoded = STORE.deserialize_cdr(message.data, "trajectory_msgs/msg/JointTrajectory")
-            stamp, entry = forecast_in(decoded)
-            forecasts[stamp] = entry
-    return forecasts
+        said, told = (
+            [
+                STORE.deserialize_cdr(message.data, FORECAST_TYPES[name])
+                for message in source.messages([f"/rffpsr_filter/{name}"])
+            ]
+            for name in types
+        )
+    return forecasts_in(said, told)
 
 
-def forecast_in(trajectory: Any) -> tuple[int, tuple[str, np.ndarray[Any, Any]]]:
-    stamp = trajectory.header.stamp
-    values = np.array([point.positions for point in trajectory.points])
-    return stamp.sec * 10**9 + stamp.nanosec, (trajectory.header.frame_id, values)
+def forecasts_in(predictions: Sequence[Any], trajectories: Sequence[Any]) -> Forecasts:
+    """Return forecasts; predictions say in words what each assumes, trajectories when it was."""
+    words = {np.array(one.data).tobytes(): one.layout.dim[0].label for one in predictions}
+    found = {}
+    for one in trajectories:
+        assert one.header.frame_id == ""
+        values = np.array([point.positions for point in one.points])
+        stamp = one.header.stamp
+        found[stamp.sec * 10**9 + stamp.nanosec] = words[values.tobytes()], values
+    return found
 
 
 class Player:
     """Publishes the raw messages of a bag to a filter node, and keeps what it answers."""
 
     def __init__(self, ros: Any, types: dict[str, str], **parameters: Any) -> None:
-        from trajectory_msgs.msg import JointTrajectory
-
         from rffpsr_ros.nodes.shared.message_classes import message_class
 
         self.ros = ros
         self.node = ros.start("filter_node", horizon=HORIZON, compiled=True, **parameters)
-        self._answers = ros.peer.collect("/rffpsr_filter/trajectory", JointTrajectory)
+        answers = [f"/rffpsr_filter/{name}" for name in ("prediction", "trajectory")]
+        self._said, self._told = (
+            ros.peer.collect(topic, message_class(FORECAST_TYPES[topic.split("/")[-1]]))
+            for topic in answers
+        )
         self._publishers = {
             topic: ros.peer.publisher(topic, message_class(name)) for topic, name in types.items()
         }
         self.node.wait_for("serving")
         ros.peer.matched(*types)
-        ros.peer.heard("/rffpsr_filter/trajectory")
+        for topic in answers:
+            ros.peer.heard(topic)
         self.step()
 
     def play(self, messages: Iterator[tuple[str, int, bytes]], pause: float) -> None:
@@ -174,7 +186,7 @@ class Player:
         """Return what was published."""
         self.step()
         self.ros.peer.wait(0.5)
-        return dict(forecast_in(answer) for answer in self._answers)
+        return forecasts_in(self._said, self._told)
 
 
 def assert_equal(live: Forecasts, offline: Forecasts) -> None:
@@ -262,9 +274,9 @@ def test_the_log_of_a_node_gives_what_the_node_published(
     (log,) = (tmp_path / "sequences").iterdir()
     offline = predicted_offline(log, model, tmp_path)
     assert {assumed for assumed, _ in live.values()} == {
-        "future actions: plan",
-        "future actions: hold (no plan yet)",
-        "future actions: hold (plan is over)",
+        "horizon, future actions: plan",
+        "horizon, future actions: hold (no plan yet)",
+        "horizon, future actions: hold (plan is over)",
     }
     assert_equal(live, offline)
 
