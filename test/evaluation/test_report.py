@@ -160,5 +160,5 @@ def test_without_matplotlib_one_sentence_says_what_to_install(
     for module in [name for name in sys.modules if name.startswith("matplotlib")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match="pip install 'rffpsr_ros"):
+    with pytest.raises(InputError, match="pip install matplotlib"):
         plot_errors(comparison.errors, tmp_path / "errors.png")

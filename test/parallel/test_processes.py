@@ -190,7 +190,8 @@ def test_no_process_is_left_when_the_work_is_interrupted(
 
 
 INTERRUPTED = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 from rffpsr_ros.parallel.processes import Processes
 from rffpsr_ros.progress import silent
 import some_tasks
