@@ -111,8 +111,8 @@ def test_a_model_never_replaces_what_is_no_model(tmp_path: Path) -> None:
 
 def test_training_stands_back_as_far_as_asked() -> None:
     code = (
-        "import os; from rffpsr_ros.nodes.learner.training_process import _stand_back;"
-        "before = os.nice(0); _stand_back(3); print(os.nice(0) - before)"
+        "import os; from rffpsr_ros.nodes.learner.training_process import stand_back;"
+        "before = os.nice(0); stand_back(3); print(os.nice(0) - before)"
     )
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
     assert done.stdout.split() == [b"3"]
