@@ -304,6 +304,7 @@ def test_a_learned_robot_moves_by_its_model_and_says_how_far_to_trust_it(
     states = ros.peer.collect("/joint_states", JointState)
     ros.peer.publisher("/command", JointState)
     ros.peer.matched("/command")
+    ros.peer.until(lambda: states, "the start: no command counts before")
     ros.peer.publish("/command", JointState(name=["a"], effort=[0.3]))
     robot = LearnedRobot(load_model(synthetic_model))
     state = robot.initial_state(np.random.default_rng(0))
