@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock, JumpThreshold
-from rclpy.clock_type import ClockType
-from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_msgs.msg import Bool, Float64MultiArray
 
 from rffpsr_ros.control import compile_ahead
@@ -26,68 +22,35 @@ from rffpsr_ros.nodes.controller.plan_output import PlanOutput
 from rffpsr_ros.nodes.controller.report import control_finding
 from rffpsr_ros.nodes.controller.silence_clock import SilenceClock
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation, in_the_background
-from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
-from rffpsr_ros.nodes.filter.report import NOTHING_SERVED, inputs_finding, model_finding
-from rffpsr_ros.nodes.filter.robot_following import RobotFollowing
-from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
-from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
-from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
+from rffpsr_ros.nodes.filter.model_node import ModelNode
+from rffpsr_ros.nodes.filter.model_source import ServedModel
+from rffpsr_ros.nodes.filter.report import inputs_finding, model_finding
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
 from rffpsr_ros.nodes.shared.trigger_services import offer
 
-NAME = CONTROLLER.name
-HOUSEKEEPING_SECONDS = 0.4
-DIAGNOSTICS_EVERY = 2
 LOOKS_PER_TICK = 4
 DEPTH = 10
 
 
-class ControllerNode(GuardedNode, LifecycleNode):
+class ControllerNode(ModelNode):
     """Lifecycle node: configured it follows the robot, active it can be enabled."""
 
+    interface = CONTROLLER
+    none = "no model can be loaded; see the log"
+
     def __init__(self) -> None:
-        super().__init__(NAME)
-        self._source = ModelSource()
-        self._complaints = Complaints(self.get_logger())
-        self._robot = RobotFollowing(
-            self,
-            self._parameter,
-            self._complaints,
-            self._receive,
-            prepare_code=self._prepare_code,
-        )
         self._commanding: Commanding | None = None
-        self._value = DeclaredParameters(
-            self, CONTROLLER.parameters, self._on_parameters_set, self._refuses
-        )
-        self._source.look_for(self._value("model_path"))
-        self._active = self._told_to_wait = False
-        self._newest_ns = self._rounds = 0
+        super().__init__()
         self._watch: Any = None
         self._time = SilenceClock(self)
         self._outputs = PlanOutput(self)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", DEPTH)
         self.create_subscription(Float64MultiArray, "~/reference", self._on_reference, DEPTH)
         self.create_subscription(Bool, "~/enabling", self._on_enabling, DEPTH)
         acts = {"enable": self._on_enable, "disable": self._on_disable}
         offer(self, {**acts, "reset": self._on_reset, "reload": self._on_reload})
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
-        # The handle must be kept: without it the clock forgets the callback.
-        self._jumps = self.get_clock().create_jump_callback(
-            JumpThreshold(
-                min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
-            ),
-            post_callback=self.guard.around(self._on_time_jump, "a jump of time"),
-        )
-
-    # Lifecycle. Exceptions in these callbacks would vanish without a trace.
-
-    def begin(self) -> None:
-        """Configure and activate by oneself, if that is wanted."""
-        if self._value("autostart"):
-            self._start()
+        self.begin_rounds()
 
     def close(self) -> None:
         """Leave the robot with the safe command."""
@@ -101,39 +64,14 @@ class ControllerNode(GuardedNode, LifecycleNode):
             f" set {self.get_fully_qualified_name()} activate) and call ~/enable"
         )
 
-    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the model and follow its topics."""
-        self._told_to_wait = False
-        return self._guarded(lambda: self._serve(self._source.load()))
-
-    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Obey ~/enable from now on."""
-        self._active = True
-        self.guard.forgive()
-        return super().on_activate(state)
-
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Leave the robot with the safe command, but go on following."""
         self._end("the node was deactivated")
-        self._active = False
         return super().on_deactivate(state)
 
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the model and its topics, until it is told to configure again."""
-        self._told_to_wait = True
-        return self._guarded(self._stop_serving)
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of everything."""
-        return self._guarded(self._stop_serving)
-
-    def _guarded(self, act: Any) -> TransitionCallbackReturn:
-        return self.guard.transition(act, lambda said: self._complaints.error("model", said))
-
-    def _start(self) -> bool:
-        if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-            return False
-        return bool(self.trigger_activate() == TransitionCallbackReturn.SUCCESS)
+    @property
+    def _serving(self) -> bool:
+        return self._commanding is not None
 
     # Serving
 
@@ -168,9 +106,6 @@ class ControllerNode(GuardedNode, LifecycleNode):
         if self._commanding is not None:
             self._commanding.close()
             self._commanding = None
-
-    def _parameter(self, name: str) -> Any:
-        return self._value(name)
 
     def _prepare_code(self, served: ServedModel, wanted: bool) -> CodePreparation:
         """Compile, beside this process, what planning needs beyond forecasts."""
@@ -247,32 +182,10 @@ class ControllerNode(GuardedNode, LifecycleNode):
         self._end("asked for by a service call")
         return "disabled: the command is the safe one, and nothing more is sent"
 
-    def _on_reset(self) -> str:
-        self._reset("asked for by a service call", self._value("start"))
-        return "the belief begins anew with the next samples"
-
     def _on_reload(self) -> str:
-        if self._robot.follower is None:
-            if not self._start():
-                raise InputError("no model can be loaded; see the log")
-        else:
-            try:
-                self._serve(self._source.load())
-            except Exception as problem:
-                if not isinstance(problem, InputError):
-                    self.guard.note("loading the model", problem)
-                sentence = f"{described(problem)}; the old model stays"
-                self.get_logger().error(sentence)
-                raise InputError(sentence) from None
+        self._load_anew()
         assert self._robot.served is not None
         return f"ready to control by {self._robot.served.path}; call ~/enable"
-
-    def _on_time_jump(self, jump: Any) -> None:
-        """Begin anew when ROS time went back, unless the stamps did so before."""
-        if self._robot.follower is None or not self._value("reset_on_time_jump"):
-            return
-        if self._newest_ns > self.get_clock().now().nanoseconds:
-            self._reset("ROS time went back", "episode")
 
     def _reset(self, reason: str, start: str) -> None:
         if self._commanding is None:
@@ -297,21 +210,11 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
     # Every now and then
 
-    def _keep_house(self) -> None:
-        self._rounds += 1
-        if self._commanding is None:
-            if self._value("autostart") and not self._told_to_wait and self._source.changed:
-                self._start()
-        else:
-            self._robot.subscribe()
-            if self._commanding.loop.supervisor.phase != "controlling":
-                self._robot.use_code(self._change)
-        if self._rounds % DIAGNOSTICS_EVERY == 0:
-            commanding = self._commanding
-            findings = self._found(commanding) if commanding else [NOTHING_SERVED]
-            findings.append(self.guard.finding())
-            stamp = self.get_clock().now().to_msg()
-            self._diagnostics.publish(diagnostic_array(self.get_name(), stamp, findings))
+    def _look_after(self) -> None:
+        assert self._commanding is not None
+        self._robot.subscribe()
+        if self._commanding.loop.supervisor.phase != "controlling":
+            self._robot.use_code(self._change)
 
     def _change(self, follower: Follower) -> None:
         """Go on with the model in its other form."""
@@ -319,8 +222,10 @@ class ControllerNode(GuardedNode, LifecycleNode):
         compile_ahead.warm_up(follower.model, self._value("horizon"))  # from what was kept
         self._on_parameters_set()
 
-    def _found(self, commanding: Commanding) -> list[NodeFinding]:
+    def _found(self) -> list[NodeFinding]:
+        commanding = self._commanding
         assert self._robot.served is not None
+        assert commanding is not None
         now_ns = self.get_clock().now().nanoseconds
         changed, code = self._source.changed, self._robot.code.told
         loop, newest = commanding.loop, commanding.newest
@@ -333,4 +238,4 @@ class ControllerNode(GuardedNode, LifecycleNode):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the controller node."""
-    return run(ControllerNode, NAME, arguments)
+    return run(ControllerNode, CONTROLLER.name, arguments)

@@ -8,12 +8,6 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.clock import Clock, JumpThreshold
-from rclpy.clock_type import ClockType
-from rclpy.duration import Duration
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
 from rffpsr_ros.forecasting.follow_options import FollowOptions
@@ -23,76 +17,43 @@ from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.interface import FILTER
-from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
+from rffpsr_ros.nodes.filter.model_node import ModelNode
+from rffpsr_ros.nodes.filter.model_source import ServedModel
 from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
-    NOTHING_SERVED,
     forecast_finding,
     inputs_finding,
     model_finding,
     outlier_finding,
     waiting_sentence,
 )
-from rffpsr_ros.nodes.filter.robot_following import RobotFollowing
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
-from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
-from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
-from rffpsr_ros.nodes.shared.memory import give_back
-from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
 from rffpsr_ros.nodes.shared.receive_times import node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
 from rffpsr_ros.nodes.shared.trigger_services import offer
 
-NAME = FILTER.name
-HOUSEKEEPING_SECONDS = 0.4
-DIAGNOSTICS_EVERY = 2
 
-
-class FilterNode(GuardedNode, LifecycleNode):
+class FilterNode(ModelNode):
     """Lifecycle node: configured it follows the robot, active it publishes."""
 
+    interface = FILTER
+    kept = "the old model stays in service"
+
     def __init__(self) -> None:
-        super().__init__(NAME)
-        self._source = ModelSource()
-        self._complaints = Complaints(self.get_logger())
-        self._robot = RobotFollowing(
-            self, self._parameter, self._complaints, self._receive, self._listen_to_plans
-        )
-        self._value = DeclaredParameters(
-            self, FILTER.parameters, self._on_parameters_set, self._refuses
-        )
-        self._source.look_for(self._value("model_path"))
-        self._told_to_wait = False
+        super().__init__()
         self._log = SequenceLogger(self._value("log_sequence"), self._complaints)
-        self._active = False
-        self._newest_ns = self._heard_ns = 0
+        self._heard_ns = 0
         self._backlog = Backlog()
         self._times = ForecastTimes(node_time(self))
         self._outputs = ForecastPublisher(self, self._times.published)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._rounds = 0
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(HOUSEKEEPING_SECONDS, self._keep_house, clock=steady)
         if self._value("stale_after"):
             self.create_timer(self._value("stale_after"), self._on_silence)
         offer(self, {"reset": self._on_reset, "reload": self._on_reload})
         self._plans = PlanInput(self, self._complaints, self._log)
-        # The handle must be kept: without it the clock forgets the callback.
-        self._jumps = self.get_clock().create_jump_callback(
-            JumpThreshold(
-                min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False
-            ),
-            post_callback=self.guard.around(self._on_time_jump, "a jump of time"),
-        )
-
-    # Lifecycle. Exceptions in these callbacks would vanish without a trace.
-
-    def begin(self) -> None:
-        """Configure and activate by oneself, if that is wanted."""
-        if self._value("autostart"):
-            self._start()
+        self.begin_rounds()
 
     def close(self) -> None:
         """Complete the log."""
@@ -105,39 +66,6 @@ class FilterNode(GuardedNode, LifecycleNode):
             "the filter deactivates itself; mend the cause, then activate it (ros2 lifecycle set"
             f" {self.get_fully_qualified_name()} activate) or call ~/reload"
         )
-
-    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the model and follow its topics."""
-        self._told_to_wait = False
-        return self._guarded(lambda: self._serve(self._source.load()))
-
-    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Publish from now on."""
-        self._active = True
-        self.guard.forgive()
-        return super().on_activate(state)
-
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Publish no longer, but go on following."""
-        self._active = False
-        return super().on_deactivate(state)
-
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of the model and its topics, until it is told to configure again."""
-        self._told_to_wait = True
-        return self._guarded(self._stop_serving)
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of everything."""
-        return self._guarded(self._stop_serving)
-
-    def _guarded(self, act: Any) -> TransitionCallbackReturn:
-        return self.guard.transition(act, lambda said: self._complaints.error("model", said))
-
-    def _start(self) -> bool:
-        if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-            return False
-        return bool(self.trigger_activate() == TransitionCallbackReturn.SUCCESS)
 
     # Serving
 
@@ -165,10 +93,7 @@ class FilterNode(GuardedNode, LifecycleNode):
         self._plans.follower = None
         self._outputs.forget()
 
-    def _parameter(self, name: str) -> Any:
-        return self._value(name)
-
-    def _listen_to_plans(self) -> None:
+    def _subscribed(self) -> None:
         self._plans.listen()
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
@@ -220,38 +145,13 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     # What others ask for
 
-    def _on_reset(self) -> str:
-        if self._robot.follower is None:
-            raise InputError("there is no model yet")
-        self._reset("asked for by a service call", self._value("start"))
-        return "the belief begins anew with the next samples"
-
     def _on_reload(self) -> str:
-        if self._robot.follower is None:
-            if not self._start():
-                raise InputError("no model can be served; see the log")
-        else:
-            try:
-                self._serve(self._source.load())
-            except Exception as problem:
-                if not isinstance(problem, InputError):
-                    self.guard.note("loading the model", problem)
-                sentence = f"{described(problem)}; the old model stays in service"
-                self.get_logger().error(sentence)
-                raise InputError(sentence) from None
-            finally:
-                give_back()
-            if self.guard.gave_up:
-                self.trigger_activate()
+        followed = self._robot.follower is not None
+        self._load_anew()
+        if followed and self.guard.gave_up:
+            self.trigger_activate()
         assert self._robot.served is not None
         return f"serving {self._robot.served.path}"
-
-    def _on_time_jump(self, jump: Any) -> None:
-        """Begin anew when ROS time went back, unless the stamps did so before."""
-        if self._robot.follower is None or not self._value("reset_on_time_jump"):
-            return
-        if self._newest_ns > self.get_clock().now().nanoseconds:
-            self._reset("ROS time went back", "episode")
 
     def _reset(self, reason: str, start: str) -> None:
         assert self._robot.follower is not None
@@ -282,28 +182,22 @@ class FilterNode(GuardedNode, LifecycleNode):
 
     # Every now and then
 
-    def _keep_house(self) -> None:
-        self._rounds += 1
+    def _make_a_round(self) -> None:
         self._log.flush()
-        if self._robot.follower is None:
-            if self._value("autostart") and not self._told_to_wait and self._source.changed:
-                self._start()
-        elif self._source.changed and self._value("reload_when_newer"):
+        super()._make_a_round()
+
+    def _look_after(self) -> None:
+        if self._source.changed and self._value("reload_when_newer"):
             with suppress(InputError):  # it is logged, and the old model stays
                 self._on_reload()
         else:
             self._robot.subscribe()
             self._robot.use_code(self._change)
-        if self._rounds % DIAGNOSTICS_EVERY == 0:
-            findings = (
-                self._found(self._robot.follower) if self._robot.follower else [NOTHING_SERVED]
-            )
-            findings.append(self.guard.finding())
-            stamp = self.get_clock().now().to_msg()
-            self._diagnostics.publish(diagnostic_array(self.get_name(), stamp, findings))
 
-    def _found(self, follower: Follower) -> list[NodeFinding]:
+    def _found(self) -> list[NodeFinding]:
+        follower = self._robot.follower
         assert self._robot.served
+        assert follower
         now = self.get_clock().now()
         if now.nanoseconds == 0:
             self._complaints.warn("waiting", "waiting for /clock: use_sim_time is set")
@@ -330,4 +224,4 @@ class FilterNode(GuardedNode, LifecycleNode):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the filter node."""
-    return run(FilterNode, NAME, arguments)
+    return run(FilterNode, FILTER.name, arguments)
