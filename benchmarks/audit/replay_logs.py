@@ -74,7 +74,7 @@ def _options(**odd: Any) -> Write:
 
 
 def _plan(rows: Any) -> Write:
-    return lambda log: log.plan(np.asarray(rows, dtype=np.float64))
+    return lambda log: log.plan(np.asarray(rows, dtype=np.float64), log.last_ns + 1)
 
 
 def _raw(topic: str, data: bytes) -> Write:

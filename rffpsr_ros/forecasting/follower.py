@@ -15,7 +15,7 @@ import numpy as np
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel, taken_over
 from rffpsr_ros.forecasting.follow_options import FollowOptions
-from rffpsr_ros.forecasting.future_actions import FutureActions
+from rffpsr_ros.forecasting.future_actions import FutureActions, check_plan
 from rffpsr_ros.forecasting.live_error import LiveError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.guard import Guard
@@ -26,6 +26,9 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 from rffpsr_ros.signals.sampler import Sampler
 from rffpsr_ros.signals.tracks import Decode
+
+CLOCKS_AGREE_WITHIN = 10
+"""Ticks by which the times of a plan and of the observations may differ if they share a clock."""
 
 SILENCES = ("gap", "missing", "expired")
 """Causes of a segment's end that leave the robot what it was."""
@@ -118,7 +121,8 @@ class Follower:
         self._decode = decode
         self._sampler = Sampler(self.configuration, decode)
         self._columns = len(model.signature.action_names)
-        self._future = FutureActions(self.options.future_actions, self._columns)
+        self._future = FutureActions(self.options.future_actions)
+        self._waiting_plan: tuple[Array, int] | None = None
         self.live_error = self._live_error()
         self._carried: Any = None
         self._before: Any = None
@@ -167,10 +171,23 @@ class Follower:
                 outcomes.append(self._step(event, wanted))
         return outcomes
 
-    def take_plan(self, plan: Array) -> None:
-        """Take announced actions (n, d_a); in place of absurd ones those before are assumed."""
-        self._future.take_plan(plan)
-        self._future.limit_plan(self.guard.gate.actions)
+    def take_plan(self, plan: Array, received_ns: int) -> None:
+        """Take announced actions (n, d_a); in place of absurd ones those before are assumed.
+
+        Row 0 is for the tick in which a command received at the same time acts. A plan is good for
+        the segment under way, or for the next one.
+
+        Raises
+        ------
+        InputError
+            If its shape does not fit, or a value is not finite; the plan before then stays.
+        """
+        check_plan(plan, self._columns)
+        plan = self.guard.gate.actions(plan)
+        if self._sampler.running:
+            self._place(plan, received_ns, self._sampler.tick_under_way + 1)
+        else:
+            self._waiting_plan = plan, received_ns
 
     def in_silence(self, late: int) -> Forecast | None:
         """Return the forecast from ``late`` ticks after the newest one, since when all is silent.
@@ -181,7 +198,8 @@ class Follower:
         tick, horizon = self._newest, self.options.horizon
         if self.state is None or tick is None or not 0 < late <= horizon:
             return None
-        actions, words = self._future.ahead(late + horizon, self._last_command(tick))
+        last = self._last_command(tick)
+        actions, words = self._future.ahead(late + horizon, last, tick.number + 1)
         values = self.model.predict(self.state, actions)[late:]
         if not usable(values):
             return None
@@ -192,7 +210,7 @@ class Follower:
         """Forget everything; the next segment starts as the very first, or as ``start`` says."""
         self._finish("reset: " + reason)
         self._sampler = Sampler(self.configuration, self._decode)
-        self._future.forget()
+        self._forget_plans()
         self._from_history = (start or self.options.start) == "running"
         self._start_is_settled = True
         self._carried = None
@@ -210,7 +228,7 @@ class Follower:
         if options.rejection_threshold != self.options.rejection_threshold:
             self.guard = Guard(self.model, options.rejection_threshold)
         if options.future_actions != self.options.future_actions:
-            self._future = FutureActions(options.future_actions, self._columns)
+            self._future = FutureActions(options.future_actions)
         before, self.options = self.options, options
         if not self._start_is_settled:
             self._from_history = options.start == "running"
@@ -235,7 +253,9 @@ class Follower:
         self.state = self.guard.update(self.state, tick.action, tick.observation, tick.number)
         self._newest = tick
         self._learn_from_history(tick)
-        self._future.advance()
+        if self._waiting_plan is not None:
+            self._place(*self._waiting_plan, tick.number + 1)
+            self._waiting_plan = None
         self.live_error.step(self.state, tick.action, tick.observation)
         due = (tick.number + 1) % self.options.publish_every == 0
         return Step(tick, due, self._forecast(tick) if due and wanted else None)
@@ -253,7 +273,8 @@ class Follower:
 
     def _forecast(self, tick: Tick) -> Forecast | None:
         """Return the forecast from the newest tick, which is this one; None if it is no use."""
-        assumed = self._future.ahead(self.options.horizon, self._last_command(tick))
+        last = self._last_command(tick)
+        assumed = self._future.ahead(self.options.horizon, last, tick.number + 1)
         values = self.model.predict(self.state, assumed.actions)
         self.withholds = not usable(values)
         if self.withholds:
@@ -261,6 +282,20 @@ class Follower:
             return None
         half_width = self.live_error.half_width
         return Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
+
+    def _place(self, plan: Array, received_ns: int, by_order: int) -> None:
+        """Give a plan its ticks: by its time, as a command gets its own, not by order of arrival.
+
+        A plan may overtake the observation that it answers. Only where it was received by another
+        clock than that of the stamps, as when a bag is played, does its place in line count.
+        """
+        first = self._sampler.first_tick_from(received_ns)
+        agree = abs(first - by_order) <= CLOCKS_AGREE_WITHIN
+        self._future.take_plan(plan, first if agree else by_order)
+
+    def _forget_plans(self) -> None:
+        self._waiting_plan = None
+        self._future.forget()
 
     def _last_command(self, tick: Tick) -> Array:
         command = self._sampler.command_of_next_tick
@@ -296,6 +331,7 @@ class Follower:
 
     def _end(self, end: SegmentEnd) -> None:
         state = self.state
+        self._forget_plans()
         if end.cause == "time_jump" and not self.options.reset_on_time_jump:
             self.live_error.interrupt()
             self._carried, self.state = state, None

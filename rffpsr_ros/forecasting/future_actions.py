@@ -1,12 +1,11 @@
 """Which actions a forecast assumes: the last command held, zero, or a plan that was announced.
 
-Row 0 of a plan acts during the first tick of the next forecast; that is the tick in which a command
-sent together with the plan acts. As ticks pass, rows that lie in the past are dropped.
+Rows of a plan belong to ticks by number: row 0 to the tick in which a command sent together with
+the plan acts, and so on. Until then the plan before it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -31,61 +30,64 @@ class Assumption(NamedTuple):
     words: str
 
 
+class _Plan(NamedTuple):
+    """Actions (n, d_a) from the tick with the number ``first`` on."""
+
+    first: int
+    rows: Array
+
+
 class FutureActions:
-    """The assumed actions at every tick, for ``columns`` action columns."""
+    """The assumed actions at every tick."""
 
-    def __init__(self, mode: str, columns: int) -> None:
+    def __init__(self, mode: str) -> None:
         self.mode = mode
-        self._columns = columns
-        self._plan: Array | None = None
-        self._row = 0
-        self._without_plan = NO_PLAN_YET
+        self._plans: list[_Plan] = []
 
-    def take_plan(self, plan: Array) -> None:
-        """Take a plan (n, d_a), n at least 1; it replaces the one before.
+    def take_plan(self, plan: Array, first: int) -> None:
+        """Take a plan (n, d_a) for the ticks from number ``first`` on, see `check_plan`."""
+        before = [known for known in self._plans if known.first < first]
+        self._plans = [*before[-1:], _Plan(first, plan)]
 
-        Raises
-        ------
-        InputError
-            If its shape does not fit, or a value is not finite.
+    def forget(self) -> None:
+        """Drop every plan."""
+        self._plans = []
+
+    def ahead(self, horizon: int, last: Array, tick: int) -> Assumption:
+        """Return the actions of ``horizon`` ticks from number ``tick`` on.
+
+        ``last`` (d_a,) is the last command.
         """
-        if plan.ndim != 2 or plan.shape[1] != self._columns or not len(plan):
-            raise InputError(
-                f"a plan has shape {plan.shape}; it must be (ticks ahead, {self._columns}),"
-                " one column per action"
-            )
-        if not np.isfinite(plan).all():
-            raise InputError("a plan holds a value that is not finite; every action must be")
-        # The tick under way closes before the next forecast, and is not part of the plan.
-        self._plan, self._row = plan, -1
-
-    def limit_plan(self, limit: Callable[[Array], Array]) -> None:
-        """Replace the rows of the plan by what ``limit`` makes of them."""
-        if self._plan is not None:
-            self._plan = limit(self._plan)
-
-    def advance(self) -> None:
-        """Take note that a tick has closed."""
-        if self._plan is None:
-            return
-        self._row += 1
-        if self._row >= len(self._plan):
-            self.forget(PLAN_OVER)
-
-    def forget(self, words: str = NO_PLAN_YET) -> None:
-        """Drop the plan."""
-        self._plan = None
-        self._without_plan = words
-
-    def ahead(self, horizon: int, last: Array) -> Assumption:
-        """Return the actions of the next ``horizon`` ticks, given the ``last`` command (d_a,)."""
         if self.mode == "zero":
             return Assumption(np.zeros((horizon, len(last))), ZERO)
-        if self.mode == "topic" and self._plan is not None:
-            rows = np.minimum(max(self._row, 0) + np.arange(horizon), len(self._plan) - 1)
-            return Assumption(self._plan[rows], PLAN)
-        words = HOLD if self.mode == "hold" else self._without_plan
-        return Assumption(np.repeat(last[None], horizon, axis=0), words)
+        actions = np.repeat(last[None], horizon, axis=0)
+        if self.mode == "hold":
+            return Assumption(actions, HOLD)
+        words = PLAN_OVER if self._plans else NO_PLAN_YET
+        for plan in self._plans:
+            if tick - len(plan.rows) < plan.first < tick + horizon:
+                words = PLAN
+                ahead = np.arange(max(tick, plan.first), tick + horizon)
+                rows = np.minimum(ahead - plan.first, len(plan.rows) - 1)
+                actions[ahead - tick] = plan.rows[rows]
+        return Assumption(actions, words)
+
+
+def check_plan(plan: Array, columns: int) -> None:
+    """Refuse a plan that does not fit ``columns`` action columns.
+
+    Raises
+    ------
+    InputError
+        If it is not (n, d_a) with n at least 1, or a value is not finite.
+    """
+    if plan.ndim != 2 or plan.shape[1] != columns or not len(plan):
+        raise InputError(
+            f"a plan has shape {plan.shape}; it must be (ticks ahead, {columns}),"
+            " one column per action"
+        )
+    if not np.isfinite(plan).all():
+        raise InputError("a plan holds a value that is not finite; every action must be")
 
 
 def plan_in(message: Any, columns: int, what: str = "a plan") -> Array:

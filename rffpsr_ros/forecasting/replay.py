@@ -109,7 +109,7 @@ class Replay:
             for topic, receive_ns, data in self._source.messages({*self._readers, *self._own}):
                 self._read += 1
                 if topic in self._own:
-                    self._control(topic, data)
+                    self._control(topic, receive_ns, data)
                     continue
                 reader = self._readers[topic]
                 stamp_ns, message = reader.read(data, receive_ns)
@@ -120,7 +120,7 @@ class Replay:
                         raise
                     # The node complained of this message, and went on.
 
-    def _control(self, topic: str, data: bytes) -> None:
+    def _control(self, topic: str, receive_ns: int, data: bytes) -> None:
         """Do what a node noted of itself.
 
         Raises
@@ -133,7 +133,7 @@ class Replay:
             if topic == PLAN_TOPIC:
                 columns = len(self.follower.model.signature.action_names)
                 with suppress(InputError):  # of which the node complained, and went on
-                    self.follower.take_plan(plan_in(message, columns))
+                    self.follower.take_plan(plan_in(message, columns), receive_ns)
                 return
             entry = json.loads(message.data)
             if "options" in entry:

@@ -73,8 +73,8 @@ class SequenceLog:
         """Log that the follower was reset."""
         self._control({"reset": reason, "start": start})
 
-    def plan(self, plan: Array) -> None:
-        """Log a plan (n, d_a)."""
+    def plan(self, plan: Array, receive_ns: int) -> None:
+        """Log a plan (n, d_a) that is about to be taken."""
         make = self._bag.message
         dimension = "std_msgs/msg/MultiArrayDimension"
         rows, columns = plan.shape
@@ -86,6 +86,7 @@ class SequenceLog:
             ],
             data_offset=0,
         )
+        self.last_ns = max(receive_ns - 1, self.last_ns)
         self._write(PLAN_TOPIC, make(PLAN_TYPE, layout=layout, data=np.ravel(plan)))
 
     def flush(self) -> None:

@@ -79,6 +79,10 @@ class Grid:
         """Return when a tick starts (ns)."""
         return self._origin_ns + tick * self._numerator // self._denominator
 
+    def first_from(self, time_ns: int) -> int:
+        """Return the first tick that starts at or after a time."""
+        return -((self._origin_ns - time_ns) * self._denominator // self._numerator)
+
     def closed_by(self, stamp_ns: int, half_ns: int) -> int:
         """Return the last tick that a pace sample closes: whose end is at most half_ns after it."""
         reach = (stamp_ns + half_ns - self._origin_ns + 1) * self._denominator - 1

@@ -132,6 +132,19 @@ class Sampler:
         action = self._tracks.action_at(self._grid.start(self._tick))
         return None if isinstance(action, str) else action
 
+    @property
+    def tick_under_way(self) -> int:
+        """The number of the tick that closes next, in a running segment."""
+        return self._tick
+
+    def first_tick_from(self, time_ns: int) -> int:
+        """Return the number of the first tick that starts at or after a time.
+
+        It is that in which a command stamped then acts; a segment must be running.
+        """
+        assert self._grid is not None
+        return self._grid.first_from(time_ns)
+
     def feed(self, topic: str, stamp_ns: int, message: Any) -> list[Event]:
         """Take one message and return what it completes, in order; mostly nothing.
 

@@ -148,11 +148,12 @@ def test_an_absurd_plan_changes_no_state_and_no_forecast_after_it(name: str) -> 
         follower = Follower(model, options)
         made = followed(follower, observations[:STRUCK], actions[:STRUCK])
         plan = np.array([[0.5], [absurd], [0.0]])
+        now = 10**12 + STRUCK * PERIOD_NS
         if np.isfinite(absurd):
-            follower.take_plan(plan)
+            follower.take_plan(plan, now)
         else:
             with pytest.raises(InputError, match="not finite"):
-                follower.take_plan(plan)
+                follower.take_plan(plan, now)
         made += followed(follower, observations[STRUCK:], actions[STRUCK:], STRUCK)
         values = forecast_values(made)
         if np.isfinite(absurd) and kinds()[name].uses_actions:

@@ -18,6 +18,7 @@ from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd
@@ -357,3 +358,67 @@ def test_compiled_code_takes_over_in_mid_run(model: RFFPSRModel) -> None:
         np.testing.assert_allclose(one, slow.values, rtol=0, atol=1e-5)
     difference = [np.abs(a - b.values).max() for a, b in zip(runs[0], expected, strict=True)]
     assert not any(difference[:20])
+
+
+def forecasts_with_plans(model: RFFPSRModel, fed: list[tuple[Any, ...]]) -> dict[int, list[float]]:
+    """Return the actions assumed, by origin; what is fed on /plan is a plan and when it came."""
+    follower = Follower(model, FollowOptions(HORIZON, "topic", start="episode"))
+    assumed = {}
+    for topic, stamp_ns, value in fed:
+        if topic == "/plan":
+            follower.take_plan(value, stamp_ns)
+            continue
+        for outcome in follower.feed(topic, stamp_ns, SimpleNamespace(data=value)):
+            if isinstance(outcome, Step) and outcome.forecast is not None:
+                assumed[outcome.forecast.origin_ns] = outcome.forecast.actions[:, 0].tolist()
+    return assumed
+
+
+def answered(ticks: int, overtakes: bool, plan_lead_ns: int = 0) -> tuple[list[Any], Array]:
+    """Return what a robot sends that plays announced actions, each plan just after what was seen.
+
+    Where it ``overtakes``, the plan arrives before the observation that it answers.
+    """
+    recorded = run(5, ticks + HORIZON)
+    fed: list[Any] = []
+    for tick in range(ticks):
+        now = 10**12 + tick * PERIOD_NS
+        answer = (
+            ("/plan", now + 1 + plan_lead_ns, recorded.actions[tick : tick + HORIZON]),
+            ("/told", now + 2, float(recorded.actions[tick, 0])),
+        )
+        seen = ("/seen", now, float(recorded.observations[tick, 0]))
+        fed += [*answer, seen] if overtakes else [seen, *answer]
+    return fed, recorded.actions[:, 0]
+
+
+@pytest.mark.parametrize("overtakes", [False, True])
+def test_a_plan_belongs_to_the_ticks_in_which_its_commands_act(
+    model: RFFPSRModel, overtakes: bool
+) -> None:
+    """The forecast after an observation begins with what was announced after the one before it."""
+    fed, actions = answered(30, overtakes)
+    assumed = forecasts_with_plans(model, fed)
+    for tick in range(3, 30):
+        expected = actions[tick - 1 : tick - 1 + HORIZON].tolist()
+        assert assumed[10**12 + tick * PERIOD_NS] == expected, tick
+
+
+def test_plans_of_another_clock_count_by_their_place_in_line(model: RFFPSRModel) -> None:
+    """A bag is played: its stamps are of another year than the time of receipt of a plan."""
+    fed, _ = answered(30, False)
+    strange, _ = answered(30, False, 10**17)
+    assert forecasts_with_plans(model, strange) == forecasts_with_plans(model, fed)
+
+
+def test_a_plan_from_before_the_segment_is_good_for_it_but_not_for_the_next(
+    model: RFFPSRModel,
+) -> None:
+    fed = sequence(1, 8)
+    plan = ("/plan", fed[0][1] + 1, np.array([[7.0], [8.0], [9.0], [9.5], [9.9], [9.95]]))
+    later = sequence(2, 8, fed[-1][1] + 10**11)
+    assumed = forecasts_with_plans(model, [plan, *fed, *later])
+    by_origin = [actions[0] for _, actions in sorted(assumed.items())]
+    assert by_origin[:4] == [8.0, 9.0, 9.5, 9.9]
+    assert len(by_origin) > 8
+    assert max(by_origin[6:]) <= 0.5

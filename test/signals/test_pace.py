@@ -26,6 +26,19 @@ def test_the_tick_closed_is_the_last_whose_end_is_in_reach(
     assert grid.start(closed + 2) - half > stamp
 
 
+@given(
+    st.fractions(min_value=Fraction(1), max_value=10**12),
+    st.integers(0, 2 * 10**18),
+    st.integers(-(10**18), 2 * 10**18),
+)
+def test_a_tick_from_a_time_on_is_the_first_of_these(
+    period: Fraction, origin: int, time: int
+) -> None:
+    grid = Grid(period, origin)
+    tick = grid.first_from(time)
+    assert grid.start(tick - 1) < time <= grid.start(tick)
+
+
 def test_no_rounding_error_builds_up() -> None:
     grid = Grid(Fraction(10**9, 3), 0)
     assert [grid.start(tick) for tick in (0, 1, 2, 3)] == [0, 333_333_333, 666_666_666, 10**9]

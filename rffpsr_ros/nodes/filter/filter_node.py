@@ -52,7 +52,7 @@ class FilterNode(ModelNode):
         if self._value("stale_after"):
             self.create_timer(self._value("stale_after"), self._on_silence)
         offer(self, {"reset": self._on_reset, "reload": self._on_reload})
-        self._plans = PlanInput(self, self._complaints, self._log)
+        self._plans = PlanInput(self, self._complaints, self._log, self._robot.receive_times.next)
         self.begin_rounds()
 
     def close(self) -> None:
@@ -92,9 +92,6 @@ class FilterNode(ModelNode):
         self._robot.stop()
         self._plans.follower = None
         self._outputs.forget()
-
-    def _subscribed(self) -> None:
-        self._plans.listen()
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
         follower = self._robot.follower

@@ -248,8 +248,9 @@ _TOPICS = (
         FLOATS,
         OUTPUT,
         "Coming actions, horizon x action, for `future_actions: topic`. Row 0 acts in the tick in"
-        " which a command sent now acts: the first tick of the next forecast. A plan shorter than"
-        " the horizon is held; rows that have passed are dropped.",
+        " which a command received at the same time acts, so it does not matter which of the two,"
+        " or of the plan and the observation that it answers, arrives first. The last row is held"
+        " to the horizon; rows that have passed are dropped. A plan ends with its segment.",
     ),
     Topic(
         "~/prediction",

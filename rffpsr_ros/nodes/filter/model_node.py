@@ -49,7 +49,6 @@ class ModelNode(GuardedNode, LifecycleNode):
             self._parameter,
             self._complaints,
             self._receive,
-            self._subscribed,
             self._prepare_code,
         )
         self._value = DeclaredParameters(
@@ -109,9 +108,6 @@ class ModelNode(GuardedNode, LifecycleNode):
     @property
     def _serving(self) -> bool:
         return self._robot.follower is not None
-
-    def _subscribed(self) -> None:
-        """Do what is to follow every new subscription."""
 
     def _prepare_code(self, served: ServedModel, wanted: bool) -> CodePreparation:
         return code_of_forecasts(served, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from std_msgs.msg import Float64MultiArray
@@ -16,25 +17,22 @@ DEPTH = 10
 
 
 class PlanInput:
-    """Hands plans to the follower, and to the log; those that do not fit are complained of."""
+    """Hands plans to the follower, and to the log; those that do not fit are complained of.
 
-    def __init__(self, node: Any, complaints: Complaints, log: SequenceLogger) -> None:
+    Plans have no stamps: like commands without a header they get the time of their receipt, which
+    ``receive_time`` gives, None if there is no time yet.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        complaints: Complaints,
+        log: SequenceLogger,
+        receive_time: Callable[[], int | None],
+    ) -> None:
         self.follower: Follower | None = None
-        self._node, self._complaints, self._log = node, complaints, log
-        self._subscription: Any = None
-        self.listen()
-
-    def listen(self) -> None:
-        """Subscribe, after all inputs.
-
-        Of what arrived in the meantime ROS hands out the oldest subscription's first, and a plan
-        answers the observation before it: taken first, it would seem to be a tick older.
-        """
-        if self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
-        self._subscription = self._node.create_subscription(
-            Float64MultiArray, "~/planned_actions", self._take, DEPTH
-        )
+        self._complaints, self._log, self._receive_time = complaints, log, receive_time
+        node.create_subscription(Float64MultiArray, "~/planned_actions", self._take, DEPTH)
 
     def _take(self, message: Any) -> None:
         follower = self.follower
@@ -43,11 +41,14 @@ class PlanInput:
                 "plan", "a plan is ignored: the parameter future_actions is not 'topic'"
             )
             return
+        receive_ns = self._receive_time()
+        if receive_ns is None:
+            return
         try:
             plan = plan_in(message, len(follower.model.signature.action_names))
-            follower.take_plan(plan)
+            follower.take_plan(plan, receive_ns)
         except InputError as problem:
             self._complaints.error("plan", str(problem))
             return
         self._complaints.over("plan")
-        self._log.plan(plan)
+        self._log.plan(plan, receive_ns)

@@ -41,8 +41,6 @@ class RobotFollowing:
         What is wrong with an input or a message is told there.
     receive
         Called with every message; it hands it to `feed`.
-    subscribed
-        Called after every new subscription.
     prepare_code
         Makes sure that there is compiled code for a model, if it is wanted.
 
@@ -54,6 +52,8 @@ class RobotFollowing:
         By topic.
     code
         Compiled code for the model, see `CodePreparation`.
+    receive_times
+        Gives everything that arrives its time of receipt.
     """
 
     def __init__(
@@ -62,7 +62,6 @@ class RobotFollowing:
         value: Callable[[str], Any],
         complaints: Complaints,
         receive: Receive,
-        subscribed: Callable[[], None] = lambda: None,
         prepare_code: Callable[[ServedModel, bool], CodePreparation] = code_of_forecasts,
     ) -> None:
         self.follower: Follower | None = None
@@ -70,9 +69,8 @@ class RobotFollowing:
         self.inputs: dict[str, TopicInput] = {}
         self.code = CodePreparation(None, wanted=False)
         self._node, self._value, self._complaints = node, value, complaints
-        self._receive, self._subscribed = receive, subscribed
-        self._prepare_code = prepare_code
-        self._receive_times = ReceiveTimes(node_time(node))
+        self._receive, self._prepare_code = receive, prepare_code
+        self.receive_times = ReceiveTimes(node_time(node))
 
     def prepare(
         self, served: ServedModel, options: Callable[[CodePreparation], FollowOptions]
@@ -113,8 +111,7 @@ class RobotFollowing:
         for one in self.inputs.values():
             one.look_around()
             if one.type and not one.subscribed:
-                one.subscribe(profile, self._receive_times, overridable=True)
-                self._subscribed()
+                one.subscribe(profile, self.receive_times, overridable=True)
             if one.problem:
                 self._complaints.error(one.topic, one.problem)
             else:

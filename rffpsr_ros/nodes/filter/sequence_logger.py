@@ -27,7 +27,7 @@ class SequenceLogger:
         self._folder = folder
         self._complaints = complaints
         self._log: SequenceLog | None = None
-        self._early_plan: Array | None = None
+        self._early_plan: tuple[Array, int] | None = None
         self._broken = not folder
 
     def begin(self, types: Mapping[str, str], options: FollowOptions, checksum: str) -> None:
@@ -62,11 +62,11 @@ class SequenceLogger:
         self._early_plan = None
         self._attempt(lambda log: log.reset(reason, start))
 
-    def plan(self, plan: Array) -> None:
-        """Log a plan; one that arrives before all messages, just before the first of them."""
+    def plan(self, plan: Array, receive_ns: int) -> None:
+        """Log a plan that is about to be taken; one before all messages waits for the first."""
         if self._log is None:
-            self._early_plan = plan
-        self._attempt(lambda log: log.plan(plan))
+            self._early_plan = plan, receive_ns
+        self._attempt(lambda log: log.plan(plan, receive_ns))
 
     def flush(self) -> None:
         """Let everything so far survive a kill."""
@@ -100,11 +100,13 @@ class SequenceLogger:
             ) from None
         store = typestore_of([*self._types.values(), CONTROL_TYPE, PLAN_TYPE])
         folder = _new_folder(Path(self._folder).expanduser())
-        log = SequenceLog(folder, store, self._types, start_ns)
+        early, self._early_plan = self._early_plan, None
+        log = SequenceLog(
+            folder, store, self._types, min(early[1], start_ns) if early else start_ns
+        )
         log.options(self._options, self._checksum)
-        if self._early_plan is not None:
-            log.plan(self._early_plan)
-            self._early_plan = None
+        if early is not None:
+            log.plan(*early)
         return log
 
     def _give_up(self, problem: Exception) -> None:

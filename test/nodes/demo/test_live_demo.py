@@ -10,7 +10,19 @@ import pytest
 
 SHORTENED = """
 import sys
+from pathlib import Path
 from rffpsr_ros.cli.commands import live_demo as demo
+from rffpsr_ros.evaluation.horizon_error import horizon_errors
+from rffpsr_ros.models.loading import load_model
+
+class Compared(demo._Demonstration):
+    def _compare(self, run, live):
+        offline = load_model(Path(sys.argv[1]) / "synthetic.psr")
+        errors = [horizon_errors(each, [run], 10, start=60).mse for each in (live, offline)]
+        print("live over offline:", *(errors[0] / errors[1]).ravel())
+        return super()._compare(run, live)
+
+demo._Demonstration = Compared
 demo.EPISODES, demo.TEST_TICKS = 4, 150
 sys.exit(demo.main(["--out", sys.argv[1], "--seed", "3"]))
 """
@@ -33,6 +45,9 @@ def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_pat
     table = [line.split("  ")[0] for line in done.stdout.splitlines() if "  0." in line]
     assert table == ["RFF-PSR, live", "linear ARX", "last observation"]
     assert "in 150 ticks" in done.stdout
+    (ratios,) = [line for line in done.stdout.splitlines() if line.startswith("live over offline")]
+    # The belief of the one began with the run, that of the other before it; all else is the same.
+    assert all(0.8 < float(ratio) < 1.2 for ratio in ratios.split(": ")[1].split()), ratios
     out = tmp_path / "out"
     names = {path.name for path in out.iterdir()}
     kept = {"synthetic.psr", "synthetic.psr.kept"}
