@@ -1,4 +1,4 @@
-"""Who competes: configurations of RFF-PSR, baselines, and output-error models for long horizons.
+"""Who competes: configurations of RFF-PSR, and baselines.
 
 Each kind is learned on every fold, so that it can be judged by what it has not learned from, and
 once more with nothing held out.
@@ -6,7 +6,7 @@ once more with nothing held out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,16 +16,12 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.n4sid.learner import N4SID
-from rffpsr_ros.models.output_error.learner import OutputError
-from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.refinement.learning_effort import affordable
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recordings.trajectory import Trajectory
 
 SAFE = "regularised"
 """The configuration that others with drawn features have to beat."""
@@ -165,63 +161,3 @@ def _baseline(
     most of the time.
     """
     return Candidate(name, [model], [learner.fit(fold.train) for fold in prepared.folds])
-
-
-class OutputErrorCandidate(NamedTuple):
-    """Output-error models of one kind, one a fold."""
-
-    by_fold: Sequence[OutputErrorModel]
-
-    def members(
-        self, prepared: Preparation, count: int, workers: Workers = THIS_PROCESS
-    ) -> list[OutputErrorModel]:
-        """Return so many models of the kind, learned from all recordings.
-
-        Each has a seed, and so features, of its own.
-        """
-        options = self.by_fold[0].record.options
-        ridge = options["ridge"] or float("inf")
-        seeds = range(prepared.options.seed, prepared.options.seed + count)
-        learners = [
-            OutputError(options["past"], options["features"], ridge, seed) for seed in seeds
-        ]
-        tasks = [_Member(learner, prepared.recordings) for learner in learners]
-        coming = [workers.submit(task, silent) for task in tasks]
-        return [pending.result() for pending in coming]
-
-
-@dataclass(frozen=True)
-class _Member:
-    """The task of an output-error model of all recordings."""
-
-    learner: OutputError
-    recordings: Sequence[Trajectory]
-
-    def __call__(self, progress: Progress) -> OutputErrorModel:
-        del progress
-        return self.learner.fit(self.recordings)
-
-
-def output_error_learners(prepared: Preparation, settings: RecipeSettings) -> list[OutputError]:
-    """Return a learner for each window; none for windows that leave no room for features.
-
-    So it is with very many columns.
-    """
-    like, seed = prepared.recordings[0], prepared.options.seed
-    columns = len(like.observation_names), len(like.action_names)
-    learners = [OutputError(past, seed=seed) for past in settings.simulation_windows]
-    return [one for one in learners if one.directions(*columns) >= 1]
-
-
-def output_error_path(
-    learner: OutputError, folds: Sequence[TrainingData]
-) -> Iterator[OutputErrorCandidate]:
-    """Yield the candidates of ever looser ridges, learned as they are asked for.
-
-    Raises
-    ------
-    InputError
-        If a fold has no stretch that is long enough.
-    """
-    for by_fold in zip(*(learner.path(fold.train) for fold in folds), strict=True):
-        yield OutputErrorCandidate(by_fold)

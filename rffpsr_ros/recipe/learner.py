@@ -30,6 +30,7 @@ from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.state_space_trials import state_spaces
 from rffpsr_ros.recipe.window_choice import choose_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -221,6 +222,9 @@ def _fit_ensemble(
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
     own = [Candidate(one.family, one.models, one.models) for one in selections]
+    systems = state_spaces(prepared, own, settings, workers)
+    if systems is not None:
+        own.append(systems)
     learned = [pending.result() for pending in coming]
     candidates = [*own, *(one for one in learned if one is not None)]
     blended = blend(candidates, len(own), prepared, settings)

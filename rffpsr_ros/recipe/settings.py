@@ -6,6 +6,7 @@ stand where that is - filling of gaps, fit of a single model - and are part of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from numbers import Real
 
@@ -113,6 +114,15 @@ class RecipeSettings:
 
     simulation_models: int = 3
     """Output-error models that are averaged, each with features of its own."""
+
+    state_space_features: Mapping[bool, int] = field(default_factory=lambda: {True: 8, False: 4})
+    """Features of nonlinear state spaces: so many that saturate, or so many squares and cubes."""
+
+    state_space_weights: int = 400
+    """With more weights than these none is learned: the time of a step grows as their square."""
+
+    first_blocks: int = 8
+    """Blocks of the first fold that tell whether state spaces are learned on the others."""
 
     # select
 

@@ -156,6 +156,43 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             record = self._record(structure, stage, _missed(system, runs))
             yield StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))
 
+    def best_order(self, train: Sequence[Trajectory]) -> int:
+        """Return the order that is chosen where none is given.
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+        """
+        scalings = (
+            forgiving_scaling([run.observations for run in train]),
+            forgiving_scaling([run.actions for run in train]),
+        )
+        return self._order(standardise(train, *scalings))
+
+    def ending_after(self, stages: int) -> NonlinearStateSpace:
+        """Return the learner that ends after so many stages."""
+        return NonlinearStateSpace(
+            self.order,
+            self.features,
+            self.saturating,
+            self.integrating,
+            self.past,
+            stages,
+            self.seed,
+        )
+
+    def weights(self, observed: int, acted: int) -> int:
+        """Return how many weights are learned for so many columns, and an order that is given."""
+        assert self.order is not None
+        states = self.order + (observed if self.integrating else 0)
+        inputs = states + acted + 1
+        return (
+            (states + observed) * (inputs + self.features)
+            + self.features * inputs
+            + states * (observed + 1)
+        )
+
     def _order(self, runs: Sequence[Run]) -> int:
         shown = [trajectory_of(run, self.integrating) for run in runs if len(run.actions) > 1]
         return least_order(N4SID(self.past, self.past).scores_by_order(shown))

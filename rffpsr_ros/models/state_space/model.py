@@ -16,6 +16,7 @@ from rffpsr_ros.models.state_space.dynamics import (
     placed,
     step_jacobians,
 )
+from rffpsr_ros.models.state_space.packing import StateSpacePacking
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import sizes
 from rffpsr_ros.psr.runtime.derivative_chain import TickDerivatives, backwards, forwards
@@ -70,6 +71,10 @@ class StateSpaceModel(PredictiveModel[SystemState]):
         ahead = advance(self.parts.system, position, acted)
         known = state.seen | np.isfinite(seen)
         return SystemState(corrected(self.parts.system, ahead, seen), known)
+
+    def packing(self) -> StateSpacePacking:
+        """Return how an ensemble follows this system together with others."""
+        return StateSpacePacking(self.parts)
 
     def predict(self, state: SystemState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""

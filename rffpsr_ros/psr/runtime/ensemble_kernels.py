@@ -44,6 +44,7 @@ from rffpsr_ros.psr.runtime.packed_ensemble import (
     SIZE,
     STATE,
     STATES,
+    SYSTEM,
     TAIL,
     WINDOW,
 )
@@ -57,6 +58,7 @@ from rffpsr_ros.psr.runtime.packed_parts import (
     READ,
 )
 from rffpsr_ros.psr.runtime.raw_views import doubles, integers
+from rffpsr_ros.psr.runtime.system_kernels import forecast_system, update_system
 from rffpsr_ros.psr.runtime.tick_kernels import (
     begin_tick,
     roll_out_many,
@@ -106,6 +108,8 @@ def update_all(packed: Array, before: Array, newest: Array, after: Array) -> int
             done = update_linear(packed, base, state, newest, following)
         elif kind == WINDOW:
             done = update_window(packed, base, state, newest, acted, following)
+        elif kind == SYSTEM:
+            done = update_system(packed, base, state, newest, acted, following)
         if not done:
             left |= 1 << m
     return left | update_predictors(packed, head, before, newest, after)
@@ -193,16 +197,19 @@ def end_member(
 
 
 @in_place
-def forecast_linear_ones(
+def forecast_others(
     packed: Array, head: Array, state: Array, plans: Array, chosen: Array, each: Array
 ) -> None:
-    """Write the forecasts (C, N, H, d_o), given plans (N, H, d_a), of members that are linear."""
+    """Write the forecasts (C, N, H, d_o), given plans (N, H, d_a), of members but RFF-PSR."""
     for c in range(len(chosen)):
         if chosen[c] >= 0 and head[chosen[c] + 1, KIND] != RFF_PSR:
             own = head[chosen[c] + 1]
             numbers = state[own[STATE] : own[STATE] + own[SIZE]]
-            held = double(packed, own[BASE], OUTPUTS).shape[1]
-            forecast_linear(packed, own[BASE], numbers[:held], plans, each[c])
+            if own[KIND] == SYSTEM:
+                forecast_system(packed, own[BASE], numbers, plans, each[c])
+            else:
+                held = double(packed, own[BASE], OUTPUTS).shape[1]
+                forecast_linear(packed, own[BASE], numbers[:held], plans, each[c])
 
 
 @in_place
@@ -312,7 +319,7 @@ def forecast(
     ``each`` (C, 1, H, d_o) already.
     """
     head = head_of(packed)
-    forecast_linear_ones(packed, head, state, plans, chosen, each)
+    forecast_others(packed, head, state, plans, chosen, each)
     roll_out_predictors(packed, head, state, plans[0], chosen, each)
     blend(packed, weights, each, fallback, blended)
 
@@ -330,7 +337,7 @@ def forecast_many(
 ) -> None:
     """Do what `forecast` does for plans (N, H, d_a), features by products of matrices."""
     head = head_of(packed)
-    forecast_linear_ones(packed, head, state, plans, chosen, each)
+    forecast_others(packed, head, state, plans, chosen, each)
     for c in range(len(chosen)):
         if chosen[c] >= 0 and head[chosen[c] + 1, KIND] == RFF_PSR:
             own = head[chosen[c] + 1]

@@ -22,9 +22,9 @@ KIND, BASE, STATE, SIZE, STATES = PLACES[:5]
 """Columns of a member's row: its kind; where its parts begin; where its numbers begin in a state,
 and how many there are; how many of them are its belief."""
 
-RFF_PSR, HISTORY, LINEAR, WINDOW = PLACES[:4]
+RFF_PSR, HISTORY, LINEAR, WINDOW, SYSTEM = PLACES[:5]
 """Kinds: a predictor as of `packed_parts`; the last ticks and how many there were; a state that
-follows linearly; the last observations, and the last actions."""
+follows linearly; the last observations, and the last actions; a nonlinear system's state."""
 
 # Parts of a linear forecast, y = O x + R a + c, a the plan:
 OUTPUTS = PLACES[0]  # O (L d_o, n)
@@ -33,6 +33,15 @@ OFFSET = PLACES[2]  # c (1, L d_o)
 WINDOW_SCALING = PLACES[3]  # of ticks: mean and deviation (2, d_a + d_o)
 # A state that follows linearly, x' = T x + S (a, o) + t, has instead:
 TRANSITION, INPUTS, DRIFT = PLACES[3:6]  # T (n, n), S (n, d_a + d_o), t (1, n)
+
+# Parts of a nonlinear system with n states and f features, see `system_kernels`:
+MOVES, SHOWS = PLACES[:2]  # X (n, n + d_a + 1 + f), Y (d_o, n + d_a + 1 + f)
+DIRECTIONS = PLACES[2]  # W (f, n + d_a + 1)
+FEATURE = PLACES[3]  # (2, f): what it makes of v, a power or 0; within what v is held
+GAIN = PLACES[4]  # K (n, d_o)
+HELD = PLACES[5]  # (3, d_o): within what observations are held; within what all states are
+SYSTEM_SCALING = PLACES[6]  # of ticks: mean and deviation (2, d_a + d_o)
+INTEGRATES = PLACES[7]  # (1, 1): whether the last d_o states are what is observed
 
 TAIL = 9
 """Behind belief and past of RFF-PSR: running mean of squared innovations, age, calm, events (6,).

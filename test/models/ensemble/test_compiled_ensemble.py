@@ -21,6 +21,7 @@ from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.state_batches import stack_states
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.models.trial import inference_model_tried
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime import packed_ensemble
@@ -45,6 +46,10 @@ def members() -> dict[str, PredictiveModel[Any]]:
         "arx": LinearARX(past=6, future=HORIZON).fit(train),
         "kalman": N4SID().fit(train),
         "output error": OutputError().fit(train),
+        "system": NonlinearStateSpace(None, 4, past=4, stages=1).fit(train),
+        "integrating": NonlinearStateSpace(
+            None, 3, saturating=False, integrating=True, past=4, stages=1
+        ).fit(train),
         "last": LastObservation().fit(train),
         "mean": Mean().fit(train),
     }
@@ -55,6 +60,7 @@ MIXTURES = {
     "as the recipe's": ["rff_psr 0", "rff_psr 1", "rff_psr 2", "arx", "kalman"],
     "many": [*(f"rff_psr {seed}" for seed in range(5)), "arx"],
     "every kind": ["output error", "arx", "rff_psr 1", "last", "kalman", "rff_psr 0", "mean"],
+    "systems": ["system", "rff_psr 0", "integrating", "arx"],
 }
 
 
@@ -176,6 +182,20 @@ def test_a_windows_followers_need_not_be_asked(
         assert state.apart[1] is None
         if t == 20:  # there are no gaps before, in which it would be asked
             break
+
+
+def test_systems_need_not_be_asked(
+    members: dict[str, Any], run: Trajectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = mixed(members, MIXTURES["systems"]).inference_model()
+    states = followed(model, run)
+    next(states)
+    for name in ("update", "predict"):
+        monkeypatch.setattr(type(members["system"]), name, None, raising=False)
+    for _, state in states:
+        assert state.apart[0] is None
+        assert state.apart[2] is None
+        model.predict(state, np.zeros((40, 2)))
 
 
 def test_values_that_are_infinite_are_left_to_the_members(

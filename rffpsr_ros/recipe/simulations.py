@@ -1,0 +1,114 @@
+"""How candidates are judged beyond the horizon that they were trained for: by simulations.
+
+A model follows a held-out block up to some origin, and forecasts from there to the block's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from rffpsr_ros.data.subsample import evenly_spread
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.ensemble.model import OutputLimits
+from rffpsr_ros.models.state_batches import stack_states
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.recipe.blend import score
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+
+class Simulations(NamedTuple):
+    """Simulations on blocks of each fold, judged from ``beyond`` ticks on."""
+
+    blocks: Sequence[Sequence[Trajectory]]
+    past: int
+    beyond: int
+    origins: int
+    settling: float
+
+    def targets(self) -> list[Array]:
+        """Return what is forecast, a group (n, 1, d_o) for each block."""
+        return [
+            self._beyond(_windows(block.observations, *self._origins(block)))
+            for of_fold in self.blocks
+            for block in of_fold
+        ]
+
+    def forecasts(self, by_fold: Sequence[PredictiveModel[Any]]) -> list[Array]:
+        """Return the forecasts of models, one a fold, as `targets`."""
+        return [
+            self._beyond(self._simulated(model, block))
+            for model, of_fold in zip(by_fold, self.blocks, strict=True)
+            for block in of_fold
+        ]
+
+    def _simulated(self, model: PredictiveModel[Any], block: Trajectory) -> Array:
+        """Return forecasts (n, H, d_o) from all origins of a block."""
+        origins, horizon = self._origins(block)
+        states, state = [], model.initial_state()
+        for tick in range(origins[-1] + 1):
+            if tick in origins:
+                states.append(state)
+            state = model.update(state, block.actions[tick], block.observations[tick])
+        plans = _windows(block.actions, origins, horizon)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return model.predict(stack_states(states), plans)
+
+    def _origins(self, block: Trajectory) -> tuple[range, int]:
+        """Return from where a block is forecast, and how far: to its end from the last of them."""
+        last = int(self.settling * len(block))
+        start, horizon = min(self.past, last), len(block) - last
+        return range(start, last + 1, max((last - start) // self.origins, 1)), horizon
+
+    def _beyond(self, rows: Array) -> Array:
+        """Return what of rows (n, H, d_o) lies beyond as one horizon (m, 1, d_o)."""
+        return rows[:, self.beyond :].reshape(-1, 1, rows.shape[2])
+
+
+class SimulationJudge(NamedTuple):
+    """Judges simulations by their errors, with limits as they are blended."""
+
+    simulations: Simulations
+    targets: Sequence[Array]
+    limits: OutputLimits | None
+    fallback: Sequence[Array] | None
+    """Forecasts of the candidate that limits fall back on."""
+    deviation: Array
+
+    def errors(self, made: Sequence[Array]) -> list[Array]:
+        """Return the errors of forecasts, a group each."""
+        if self.limits is not None:
+            assert self.fallback is not None
+            made = [self.limits(one, other) for one, other in zip(made, self.fallback, strict=True)]
+        return [target - forecast for target, forecast in zip(self.targets, made, strict=True)]
+
+    def made_by(self, by_fold: Sequence[PredictiveModel[Any]]) -> list[Array]:
+        """Return the errors of models, one a fold."""
+        return self.errors(self.simulations.forecasts(by_fold))
+
+    def score(self, errors: Sequence[Array]) -> float:
+        """Return the robust score of errors."""
+        return score(errors, self.deviation)
+
+
+def simulations_on(
+    blocks: Sequence[Sequence[Trajectory]], past: int, horizon: int, settings: RecipeSettings
+) -> Simulations:
+    """Return the simulations on blocks of each fold, judged beyond the horizon."""
+    return Simulations(blocks, past, horizon, settings.long_origins, settings.settling)
+
+
+def long_blocks(blocks: Sequence[Trajectory], settings: RecipeSettings) -> list[Trajectory]:
+    """Return a few of the blocks that are long enough, evenly spread."""
+    enough = [block for block in blocks if len(block) >= settings.block_ticks]
+    return evenly_spread(enough, settings.long_blocks)
+
+
+def _windows(values: Array, origins: range, length: int) -> Array:
+    """Return the values (n, length, d) of the ticks from each of n origins on."""
+    windows = sliding_window_view(values, length, axis=0).swapaxes(1, 2)
+    return np.asarray(windows[np.array(origins)])

@@ -1,0 +1,97 @@
+"""Who joins the ensemble, and who forecasts far ahead: a robot whose state no window tells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.forecasts import errors_by_origin
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.parallel.workers import THIS_PROCESS
+from rffpsr_ros.recipe.blend import blend
+from rffpsr_ros.recipe.candidates import Candidate, baselines
+from rffpsr_ros.recipe.long_horizons import blend_long_horizons
+from rffpsr_ros.recipe.prepare import Preparation, prepare
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.state_space_trials import state_spaces
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+SETTINGS = RecipeSettings()
+TICKS = 220
+
+
+def amplifier(seed: int, ticks: int = TICKS) -> Trajectory:
+    """Return two filters with an amplifier between them that saturates; only the end is seen."""
+    draw = np.random.default_rng(seed)
+    actions = draw.uniform(-1, 1, ticks)
+    before, after = np.zeros(2), np.zeros(2)
+    seen = np.empty(ticks)
+    for tick, action in enumerate(actions):
+        before = np.array([0.7 * before[0] + action, 0.6 * before[1] + before[0]])
+        strong = np.tanh(before[1])
+        after = np.array([0.8 * after[0] + strong, 0.6 * after[1] - 0.5 * after[0]])
+        seen[tick] = after[1] + 0.002 * draw.standard_normal()
+    return Trajectory(seen, actions, 0.1)
+
+
+@pytest.fixture(scope="module")
+def ready() -> Preparation:
+    return prepare([amplifier(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
+
+
+def known(ready: Preparation) -> list[Candidate]:
+    made = [pending.result() for pending in baselines(ready, SETTINGS)]
+    return [one for one in made if one is not None]
+
+
+def late_error(model: PredictiveModel[Any], run: Trajectory) -> float:
+    return float(errors_by_origin(model, run, 100, 20)[:, 50:].std())
+
+
+def test_a_state_space_joins_where_it_is_best(ready: Preparation) -> None:
+    linear = known(ready)
+    found = state_spaces(ready, linear, SETTINGS, THIS_PROCESS)
+    assert found is not None
+    assert found.name == "state_space"
+    assert len(found.by_fold) == len(ready.folds) == 3
+    (member,) = found.members
+    stages = [model.record.options["stages"] for model in (member, *found.by_fold)]
+    assert len(set(stages)) == 1
+    assert late_error(member, amplifier(99)) < 0.1 * late_error(linear[1].members[0], amplifier(99))
+    # Judged by parts held out it has the more weight the further ahead, and nearly all beyond.
+    everyone = [found, *linear]
+    within = blend(everyone, 1, ready, SETTINGS)
+    assert within.weights[-1, 0, 0] > 0.9
+    assert (np.diff(within.weights[:, 0, 0]) > 0).all()
+    beyond = blend_long_horizons(everyone, within.limits, ready, SETTINGS)
+    assert beyond is not None
+    assert beyond.candidate.name == "output_error"
+    assert list(beyond.scores) == [one.name for one in (*everyone, beyond.candidate)]
+    assert min(beyond.scores, key=lambda name: beyond.scores[name]) == "state_space"
+    assert beyond.weights[0, 0, 0] > 0.8
+    np.testing.assert_allclose(beyond.weights.sum(axis=2), 1.0)
+    # To a rival that is as good it is near enough, to a much better one not.
+    assert state_spaces(ready, [found], SETTINGS, THIS_PROCESS) is not None
+    strict = replace(SETTINGS, close=0.9)
+    assert state_spaces(ready, [found], strict, THIS_PROCESS) is None
+
+
+def test_a_state_space_of_very_many_weights_is_not_learned(ready: Preparation) -> None:
+    small = replace(SETTINGS, state_space_weights=20)
+    assert state_spaces(ready, known(ready), small, THIS_PROCESS) is None
+
+
+def test_nor_where_the_terms_of_the_model_are_unwanted() -> None:
+    runs = [amplifier(seed) for seed in range(9)]
+    plain = prepare(runs, None, RFFPSROptions(arx_past=0), SETTINGS)
+    assert state_spaces(plain, [], SETTINGS, THIS_PROCESS) is None
+
+
+def test_short_recordings_do_not_tell_who_simulates_best() -> None:
+    runs = [amplifier(seed, 150) for seed in range(9)]
+    short = prepare(runs, None, RFFPSROptions(), SETTINGS)
+    assert blend_long_horizons(known(short), None, short, SETTINGS) is None
