@@ -176,10 +176,11 @@ def _judged(
     told = json.loads((out / "heard.json").read_text(encoding="utf-8"))
     of_robot = json.loads((out / "robot_events.json").read_text(encoding="utf-8"))
     good = sent["good"].astype(bool)
-    stamps, sent_at = sent["stamps"][good], sent["moments"][good]
+    stamps, sent_at, late = (sent[name][good] for name in ("stamps", "moments", "late"))
     answered_at = verdict.answers_of(stamps, heard["stamps"], heard["moments"])
     events = [*seen.events, *(verdict.Event(**one) for one in of_robot)]
     start_up = verdict.Event("start", int(sent_at[0]), int(sent_at[0]), True)
+    events += verdict.standstills(sent_at, late, events)
     events = [start_up, *sorted(events, key=lambda event: event.begin)]
     found = verdict.recoveries(sent_at, answered_at > 0, events)
     free = verdict.outside(len(stamps), found)
@@ -220,7 +221,7 @@ def _judged(
         "forecasts left out": left_out,
         "forecasts not finite": len(told["not_finite"]),
         "latency ms": _percentiles(latency),
-        "robot late ms": _percentiles(_lateness(sent_at, course.rate)),
+        "robot late ms": _percentiles(late / 1e6),
         "faults": table,
         "alarms outside faults": alarms,
         "log lines": node.lines_by_level(),
@@ -232,14 +233,6 @@ def _judged(
         "processor % beside": {name: _life(life)["processor %"] for name, life in beside.items()},
         "promises": promises,
     }
-
-
-def _lateness(sent_at: Any, rate: float) -> Any:
-    """Return how late after its time each message was sent (ms), against the run's own pace."""
-    period = 1e9 / rate
-    ticks = np.round((sent_at - sent_at[0]) / period)
-    late = (sent_at - sent_at[0]) - ticks * period
-    return (late - late.min()) / 1e6
 
 
 def _percentiles(values: Any) -> dict[str, float]:

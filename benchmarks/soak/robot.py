@@ -43,6 +43,7 @@ class Robot:
         self._plans = self._node.create_publisher(Float64MultiArray, topic, 10)
         self._message = JointState(name=JOINTS)
         self.stamps, self.moments, self.good = array("q"), array("q"), array("b")
+        self.late = array("q")
 
     def connect(self) -> None:
         """Wait until somebody listens."""
@@ -51,14 +52,16 @@ class Robot:
             assert time.monotonic() < deadline, "nobody listens to the robot"
             time.sleep(0.02)
 
-    def send(self, sample: Sample, good: bool) -> None:
-        """Publish a joint state and take note of it."""
+    def send(self, sample: Sample, due: int, good: bool) -> None:
+        """Publish a joint state, which was due at some time, and take note of it."""
         stamp = self._message.header.stamp
         stamp.sec, stamp.nanosec = divmod(sample.stamp_ns, 10**9)
         self._message.position = sample.position.tolist()
         self._message.effort = sample.effort.tolist()
         self.stamps.append(sample.stamp_ns)
-        self.moments.append(time.monotonic_ns())
+        now = time.monotonic_ns()
+        self.moments.append(now)
+        self.late.append(now - due)
         self.good.append(good)
         self._joints.publish(self._message)
 
@@ -91,7 +94,8 @@ def run(out: Path, rate: float, seed: int, faults: list[Fault]) -> None:
     time.sleep(1.0)
     events = _drive(robot, rate, seed, faults)
     (out / "robot_events.json").write_text(json.dumps(events), encoding="utf-8")
-    np.savez(out / "sent.npz", stamps=robot.stamps, moments=robot.moments, good=robot.good)
+    noted = {name: getattr(robot, name) for name in ("stamps", "moments", "good", "late")}
+    np.savez(out / "sent.npz", **noted)
 
 
 def _drive(robot: Robot, rate: float, seed: int, faults: list[Fault]) -> list[dict[str, Any]]:
@@ -122,13 +126,13 @@ def _drive(robot: Robot, rate: float, seed: int, faults: list[Fault]) -> list[di
             events.append({"kind": fault.kind, "begin": time.monotonic_ns(), "end": 0})
         sample = Sample(base_ns + tick * period_ns + shift_ns, *next(moving))
         if alter is None:
-            robot.send(sample, True)
+            robot.send(sample, due, True)
             continue
         for sent in alter(tick - first, sample):
             if isinstance(sent, Plan):
                 robot.announce(sent)
             else:
-                robot.send(sent, False)
+                robot.send(sent, due, False)
     raise AssertionError("there is always another tick")
 
 

@@ -12,6 +12,8 @@ Integers = NDArray[np.int64]
 
 STEADY = 20
 """So many ticks one after the other must be answered for a node to have recovered."""
+STANDSTILL_NS = 50_000_000
+"""A message that is sent so late was held up by the machine, and all after it."""
 BEFORE_NS = 20_000_000
 """What was sent just before a fault may be hit by it."""
 
@@ -72,6 +74,21 @@ def recoveries(
         else:
             seconds = (int(sent_at[steady]) - event.begin) / 1e9
             found.append(Recovery(event.kind, steady - over, seconds, begin, steady))
+    return found
+
+
+def standstills(sent_at: Integers, late: Integers, events: Sequence[Event]) -> list[Event]:
+    """Return when the robot itself could not send: it then sends what was due all at once.
+
+    ``late`` (ns) is by how much each message was. Within one of the ``events`` it is a part of it.
+    """
+    far = np.concatenate([[False], late > STANDSTILL_NS, [False]])
+    firsts, lasts = np.flatnonzero(np.diff(far.astype(int))).reshape(-1, 2).T
+    found = []
+    for first, last in zip(firsts, lasts - 1, strict=True):
+        begin, end = int(sent_at[first] - late[first]), int(sent_at[last])
+        if not any(one.begin <= end and begin <= one.end for one in events):
+            found.append(Event("the machine stood still", begin, end))
     return found
 
 

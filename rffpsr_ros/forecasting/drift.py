@@ -160,20 +160,25 @@ class DriftTest:
     def drifted(self, limit: float) -> bool:
         """Tell whether an observation's typical squared error exceeds ``limit`` times training's.
 
-        Its errors must also leave training's band far more often than in training. Once true it
-        stays so, and `alarm` what it was, until both are well below what made it true.
+        Its errors must also leave training's band far more often than in training. Once true of an
+        observation it stays so, and `alarm` what it was, until both are well below what made it
+        true. For the others the full limits hold meanwhile: of many, one is always a little high.
         """
-        calm = CALMER if self.alarm else 1.0
+        alarm, self.alarm = self.alarm, None
         for window in WINDOWS:
             if len(self._judged) < window.size:
                 continue
             ratios, misses = self._typical_squares(window.size)
+            calm = np.ones_like(ratios)
+            if alarm is not None:
+                calm[alarm.observation] = CALMER
             too_much = (ratios > calm * window.factor * limit) & (misses > calm * window.misses)
-            if too_much.any():
-                self.alarm = self.alarm or self._worst(ratios, too_much, window)
+            if alarm is not None and too_much[alarm.observation]:
+                self.alarm = alarm
                 return True
-        self.alarm = None
-        return False
+            if too_much.any() and self.alarm is None:
+                self.alarm = self._worst(ratios, too_much, window)
+        return self.alarm is not None
 
     def _typical_squares(self, size: int) -> tuple[Array, Array]:
         """Return the newest ``size`` forecasts' typical squares and shares of misses (d_o,)."""

@@ -4,7 +4,9 @@ The sampler is a pure function of the sequence it is fed. Learner, bag reader an
 it, so that a model sees live exactly what it was trained on. Times are integer nanoseconds.
 
 - Tick k covers [t_k, t_{k+1}). Its action is the newest command stamped at or before t_k, its
-  observation what is seen at its end.
+  observation what is seen at its end. A command with the stamp of the observation that ended the
+  tick before, or a smaller one, counts as well: jitter of stamps that come from one message shall
+  not decide in which tick that message's command acts.
 - The pace channel (the first observation) leads: its first sample starts the grid, and its sample
   stamped at or after t_{k+1} minus half its own interval closes tick k on arrival.
 - The other channels give their newest sample stamped before the closing one. A sample with exactly
@@ -129,7 +131,7 @@ class Sampler:
         """
         if self._grid is None:
             return None
-        action = self._tracks.action_at(self._grid.start(self._tick))
+        action = self._tracks.action_at(self._begins(self._grid))
         return None if isinstance(action, str) else action
 
     @property
@@ -269,7 +271,7 @@ class Sampler:
 
     def _emit(self, grid: Grid, stamp_ns: int, observation: Vector, missed: bool) -> list[Event]:
         start_ns = grid.start(self._tick)
-        action = self._tracks.action_at(start_ns)
+        action = self._tracks.action_at(self._begins(grid))
         if isinstance(action, str):
             return self._end("expired", f"no command on {action} for longer than its max_age")
         if not all_finite(observation):
@@ -281,6 +283,12 @@ class Sampler:
         if self._missing_run > self._most_missing:
             return [tick, *self._end("missing", "nothing was observed for longer than max_gap")]
         return [tick]
+
+    def _begins(self, grid: Grid) -> int:
+        """Return by when a command must have been stamped to act in the tick under way."""
+        start_ns, seen_ns = grid.start(self._tick), self._anchor_ns
+        near = seen_ns is not None and abs(seen_ns - start_ns) <= self._interval.half_ns
+        return max(start_ns, seen_ns) if near and seen_ns is not None else start_ns
 
     def _set_anchor(self, stamp_ns: int) -> None:
         """Note the pace sample that closed a tick, or from which the grid may start."""

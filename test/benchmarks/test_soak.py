@@ -19,6 +19,7 @@ from benchmarks.soak.verdict import (
     growth,
     outside,
     recoveries,
+    standstills,
 )
 
 MS = 1_000_000
@@ -55,6 +56,21 @@ def test_a_fault_without_a_steady_answer_before_the_next_one_is_not_recovered_fr
     answered[400 - MARGIN - STEADY] = True
     first, _ = recoveries(SENT_AT, answered, events)
     assert first.ticks == 400 - MARGIN - STEADY - 301
+
+
+def test_what_the_machine_held_up_is_an_event_unless_a_fault_did_it() -> None:
+    due = np.arange(TICKS) * MS
+    sent = due.copy()
+    for first, last in ((200, 300), (600, 700)):
+        sent[first:last] = np.maximum(due[first:last], last * MS)  # then all at once
+    fault = Event("20 listeners", 590 * MS, 720 * MS)
+    (found,) = standstills(sent, sent - due, [fault])
+    assert found == Event("the machine stood still", 200 * MS, 300 * MS)
+    assert standstills(sent, sent - due, []) == [
+        found,
+        Event("the machine stood still", 600 * MS, 700 * MS),
+    ]
+    assert standstills(due, np.full(TICKS, 49 * MS), []) == []
 
 
 def test_a_node_that_begins_anew_is_judged_from_its_first_answer() -> None:

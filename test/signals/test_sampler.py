@@ -293,6 +293,32 @@ def test_channels_of_one_topic_see_the_same_message() -> None:
     assert actions(found)[:, 0].tolist() == [0, 1, 2, 3]
 
 
+@given(st.lists(st.integers(-20 * MS, 20 * MS), min_size=40, max_size=40))
+def test_a_command_of_the_same_message_acts_in_the_tick_that_this_begins(jitter: list[int]) -> None:
+    """Whichever side of the grid its stamp is, and however little."""
+    both = configured(observations=("fast",), fast_topic="/fast", command_topic="/fast")
+    sampler, found = Sampler(both), []
+    for number, late in enumerate([0] * 10 + jitter):
+        message = SimpleNamespace(data=float(number))
+        found += sampler.feed("/fast", number * 50 * MS + late, message)
+    told = [(tick.action[0], tick.observation[0]) for tick in ticks(found)]
+    assert len(told) == 49
+    assert all(seen == acted + 1 for acted, seen in told)
+
+
+@pytest.mark.parametrize("late_ns", [-20 * MS, -20, -1, 0, 1, 20, 20 * MS])
+def test_one_odd_stamp_shifts_no_commands_for_good(late_ns: int) -> None:
+    """The grid then stays a few nanoseconds off: less than it is pulled by."""
+    both = configured(observations=("fast",), fast_topic="/fast", command_topic="/fast")
+    sampler, found = Sampler(both), []
+    for number in range(200):
+        stamp_ns = number * 50 * MS + late_ns * (number == 100)
+        found += sampler.feed("/fast", stamp_ns, SimpleNamespace(data=float(number)))
+    told = ticks(found)
+    assert [tick.action[0] + 1 for tick in told] == [tick.observation[0] for tick in told]
+    assert len(told) == 199
+
+
 def test_a_faster_pace_channel_gives_its_sample_nearest_to_the_ticks_end() -> None:
     configuration = configured(observations=["fast"], command_initial=0.0)
     found = ticks(run(configuration, [("fast", 5 * i, 5.0 * i) for i in range(50)]))
