@@ -145,7 +145,9 @@ class Sampler:
         It is that in which a command stamped then acts; a segment must be running.
         """
         assert self._grid is not None
-        return self._grid.first_from(time_ns)
+        first = self._grid.first_from(time_ns)
+        late = first == self._tick + 1 and time_ns <= self._begins(self._grid)
+        return self._tick if late else first
 
     def feed(self, topic: str, stamp_ns: int, message: Any) -> list[Event]:
         """Take one message and return what it completes, in order; mostly nothing.

@@ -301,6 +301,10 @@ def test_a_command_of_the_same_message_acts_in_the_tick_that_this_begins(jitter:
     for number, late in enumerate([0] * 10 + jitter):
         message = SimpleNamespace(data=float(number))
         found += sampler.feed("/fast", number * 50 * MS + late, message)
+        if sampler.running:
+            under_way, stamp_ns = sampler.tick_under_way, number * 50 * MS + late
+            assert sampler.first_tick_from(stamp_ns) == under_way
+            assert sampler.first_tick_from(stamp_ns + 21 * MS) == under_way + 1
     told = [(tick.action[0], tick.observation[0]) for tick in ticks(found)]
     assert len(told) == 49
     assert all(seen == acted + 1 for acted, seen in told)
