@@ -10,7 +10,7 @@ from rffpsr_ros.cli.console import ProgressBar
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.settings import add_reading_arguments, reading_options
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import channels_of
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.training.judgement import Judgement, Judging, judge

@@ -7,7 +7,6 @@ gives what the node published.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,18 +16,15 @@ from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel, take
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.future_actions import FutureActions, check_plan
 from rffpsr_ros.forecasting.live_error import LiveError
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.guard import Guard
 from rffpsr_ros.models.trial import inference_model_tried
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import SegmentEnd, Tick
 from rffpsr_ros.signals.sampler import Sampler
 from rffpsr_ros.signals.tracks import Decode
-
-CLOCKS_AGREE_WITHIN = 10
-"""Ticks by which the times of a plan and of the observations may differ if they share a clock."""
 
 SILENCES = ("gap", "missing", "expired")
 """Causes of a segment's end that leave the robot what it was."""
@@ -122,7 +118,6 @@ class Follower:
         self._sampler = Sampler(self.configuration, decode)
         self._columns = len(model.signature.action_names)
         self._future = FutureActions(self.options.future_actions)
-        self._waiting_plan: tuple[Array, int] | None = None
         self.live_error = self._live_error()
         self._carried: Any = None
         self._before: Any = None
@@ -183,11 +178,7 @@ class Follower:
             If its shape does not fit, or a value is not finite; the plan before then stays.
         """
         check_plan(plan, self._columns)
-        plan = self.guard.gate.actions(plan)
-        if self._sampler.running:
-            self._place(plan, received_ns, self._sampler.tick_under_way + 1)
-        else:
-            self._waiting_plan = plan, received_ns
+        self._future.announce(self.guard.gate.actions(plan), received_ns, self._sampler)
 
     def in_silence(self, late: int) -> Forecast | None:
         """Return the forecast from ``late`` ticks after the newest one, since when all is silent.
@@ -210,7 +201,7 @@ class Follower:
         """Forget everything; the next segment starts as the very first, or as ``start`` says."""
         self._finish("reset: " + reason)
         self._sampler = Sampler(self.configuration, self._decode)
-        self._forget_plans()
+        self._future.forget()
         self._from_history = (start or self.options.start) == "running"
         self._start_is_settled = True
         self._carried = None
@@ -253,9 +244,7 @@ class Follower:
         self.state = self.guard.update(self.state, tick.action, tick.observation, tick.number)
         self._newest = tick
         self._learn_from_history(tick)
-        if self._waiting_plan is not None:
-            self._place(*self._waiting_plan, tick.number + 1)
-            self._waiting_plan = None
+        self._future.settle(self._sampler)
         self.live_error.step(self.state, tick.action, tick.observation)
         due = (tick.number + 1) % self.options.publish_every == 0
         return Step(tick, due, self._forecast(tick) if due and wanted else None)
@@ -282,20 +271,6 @@ class Follower:
             return None
         half_width = self.live_error.half_width
         return Forecast(tick.stamp_ns, values, assumed.actions, assumed.words, half_width)
-
-    def _place(self, plan: Array, received_ns: int, by_order: int) -> None:
-        """Give a plan its ticks: by its time, as a command gets its own, not by order of arrival.
-
-        A plan may overtake the observation that it answers. Only where it was received by another
-        clock than that of the stamps, as when a bag is played, does its place in line count.
-        """
-        first = self._sampler.first_tick_from(received_ns)
-        agree = abs(first - by_order) <= CLOCKS_AGREE_WITHIN
-        self._future.take_plan(plan, first if agree else by_order)
-
-    def _forget_plans(self) -> None:
-        self._waiting_plan = None
-        self._future.forget()
 
     def _last_command(self, tick: Tick) -> Array:
         command = self._sampler.command_of_next_tick
@@ -331,7 +306,7 @@ class Follower:
 
     def _end(self, end: SegmentEnd) -> None:
         state = self.state
-        self._forget_plans()
+        self._future.forget()
         if end.cause == "time_jump" and not self.options.reset_on_time_jump:
             self.live_error.interrupt()
             self._carried, self.state = state, None
@@ -368,19 +343,3 @@ class Follower:
 def _listed(names: tuple[str, ...]) -> str:
     """Return names, which messages may bring along, as a sentence can hold them."""
     return ", ".join(names if len(names) <= 12 else (*names[:12], f"... {len(names)} in all"))
-
-
-def channels_of(model: PredictiveModel[Any]) -> ChannelConfiguration:
-    """Return the channel configuration that a model was trained with.
-
-    Raises
-    ------
-    InputError
-        If it was learned from arrays, or the configuration cannot be understood.
-    """
-    channels = model.signature.channels
-    if channels is None:
-        raise InputError("the model was learned from arrays and knows no topics; train it on bags")
-    configuration = ChannelConfiguration.from_mapping(channels, "the model file")
-    columns = model.signature.observation_names, model.signature.action_names
-    return replace(configuration, columns=columns)

@@ -12,6 +12,7 @@ import numpy as np
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.signals.sampler import Sampler
 
 Mode = Literal["hold", "zero", "topic"]
 MODES: tuple[str, ...] = get_args(Mode)
@@ -21,6 +22,9 @@ ZERO = "zero"
 PLAN = "plan"
 NO_PLAN_YET = "hold (no plan yet)"
 PLAN_OVER = "hold (plan is over)"
+
+CLOCKS_AGREE_WITHIN = 10
+"""Ticks by which the times of a plan and of the observations may differ if they share a clock."""
 
 
 class Assumption(NamedTuple):
@@ -43,6 +47,30 @@ class FutureActions:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self._plans: list[_Plan] = []
+        self._waiting: tuple[Array, int] | None = None
+
+    def announce(self, plan: Array, received_ns: int, sampler: Sampler) -> None:
+        """Take a plan (n, d_a), see `check_plan`, for the ticks in which its commands act.
+
+        It gets them by its time, as a command does, not by order of arrival: a plan may overtake
+        the observation that it answers. Only where it was received by another clock than that of
+        the stamps, as when a bag is played, does its place in line count. Between segments it waits
+        for the next one.
+        """
+        if not sampler.running:
+            self._waiting = plan, received_ns
+            return
+        by_order = sampler.tick_under_way + 1
+        first = sampler.first_tick_from(received_ns)
+        agree = abs(first - by_order) <= CLOCKS_AGREE_WITHIN
+        self.take_plan(plan, first if agree else by_order)
+
+    def settle(self, sampler: Sampler) -> None:
+        """Give a plan that waited for the segment its ticks, once the first of these has closed."""
+        if self._waiting is not None:
+            (plan, received_ns), self._waiting = self._waiting, None
+            first = sampler.first_tick_from(received_ns) if sampler.running else 1
+            self.take_plan(plan, first if abs(first - 1) <= CLOCKS_AGREE_WITHIN else 1)
 
     def take_plan(self, plan: Array, first: int) -> None:
         """Take a plan (n, d_a) for the ticks from number ``first`` on, see `check_plan`."""
@@ -51,7 +79,7 @@ class FutureActions:
 
     def forget(self) -> None:
         """Drop every plan."""
-        self._plans = []
+        self._plans, self._waiting = [], None
 
     def ahead(self, horizon: int, last: Array, tick: int) -> Assumption:
         """Return the actions of ``horizon`` ticks from number ``tick`` on.

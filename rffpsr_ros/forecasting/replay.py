@@ -11,8 +11,9 @@ from typing import Any
 
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.follow_options import FollowOptions
-from rffpsr_ros.forecasting.follower import Follower, Outcome, channels_of
+from rffpsr_ros.forecasting.follower import Follower, Outcome
 from rffpsr_ros.forecasting.future_actions import MODES, plan_in
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC, PLAN_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.recordings.bags.message_types import MessageTypes

@@ -9,7 +9,7 @@ from typing import Any
 
 from rffpsr_ros.cli.console import aligned, say, say_json
 from rffpsr_ros.cli.parser import Parser
-from rffpsr_ros.forecasting.follower import channels_of
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.loading import load
 from rffpsr_ros.models.storage import ModelFile
 from rffpsr_ros.training.request import kind_asked_for

@@ -20,7 +20,7 @@ from rffpsr_ros.cli.layouts.plotjuggler import plotjuggler
 from rffpsr_ros.cli.layouts.rqt_plot import rqt_plot
 from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
-from rffpsr_ros.forecasting.follower import channels_of
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.signals.channel_file import load_channels
 

@@ -24,8 +24,8 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel
 from rffpsr_ros.forecasting.along_bag import RECORDED, BagForecast, replay, run_along
 from rffpsr_ros.forecasting.follow_options import FollowOptions
-from rffpsr_ros.forecasting.follower import channels_of
 from rffpsr_ros.forecasting.forecast_files import ForecastLayout, write_bag, write_table
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.forecasting.replay import Replay
 from rffpsr_ros.forecasting.sequence_log import CONTROL_TOPIC
 from rffpsr_ros.models.contract import PredictiveModel

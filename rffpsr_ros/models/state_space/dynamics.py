@@ -50,6 +50,15 @@ class StateSpace(NamedTuple):
         return len(self.start)
 
 
+class SystemState(NamedTuple):
+    """Where the system is, and whether any of that was seen."""
+
+    position: Array
+    """x (n,)"""
+    seen: Array
+    """Whether an observation was seen before, (d_o,)."""
+
+
 class SystemStep(NamedTuple):
     """A step without what was seen, for any leading axes, and what derivatives need of it."""
 

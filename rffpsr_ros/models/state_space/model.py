@@ -11,6 +11,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.derivatives import in_units
 from rffpsr_ros.models.state_space.dynamics import (
     StateSpace,
+    SystemState,
     advance,
     corrected,
     placed,
@@ -35,15 +36,6 @@ class StateSpaceParts(NamedTuple):
     """What makes o (d_o,) standard."""
     action_scaling: Annotated[Scaling, sizes(d="d_a")]
     """What makes a (d_a,) standard."""
-
-
-class SystemState(NamedTuple):
-    """Where the system is, and whether any of that was seen."""
-
-    position: Array
-    """x (n,)"""
-    seen: Array
-    """Whether an observation was seen before, (d_o,)."""
 
 
 class StateSpaceModel(PredictiveModel[SystemState]):

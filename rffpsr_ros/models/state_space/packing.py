@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rffpsr_ros.models.packing import Packing
-from rffpsr_ros.models.state_space.dynamics import HOLD
+from rffpsr_ros.models.state_space.dynamics import HOLD, SystemState
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime.packed_ensemble import SYSTEM, PackedMember
 from rffpsr_ros.psr.runtime.packed_parts import in_one_array
 
 if TYPE_CHECKING:
-    from rffpsr_ros.models.state_space.model import StateSpaceParts, SystemState
+    from rffpsr_ros.models.state_space.model import StateSpaceParts
 
 UNLIMITED = 2**31
 
 
-class StateSpacePacking(Packing["SystemState"]):
+class StateSpacePacking(Packing[SystemState]):
     """The system, and beside a state's numbers what was ever seen, as 0 and 1."""
 
     longest = UNLIMITED
@@ -50,6 +50,4 @@ class StateSpacePacking(Packing["SystemState"]):
 
     def unpack(self, numbers: Array) -> SystemState:
         """Return the state of numbers."""
-        from rffpsr_ros.models.state_space.model import SystemState
-
         return SystemState(numbers[: self._states].copy(), numbers[self._states :] > 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.forecasting.follower import channels_of
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load
 from rffpsr_ros.nodes.shared.default_places import ModelPlaces, served_model_path

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.follow_options import FollowOptions
-from rffpsr_ros.forecasting.follower import Follower, Outcome, channels_of
+from rffpsr_ros.forecasting.follower import Follower, Outcome
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.model_source import ServedModel, same_topics
 from rffpsr_ros.nodes.shared.diagnostics import Complaints

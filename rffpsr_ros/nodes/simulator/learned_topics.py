@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.forecasting.follower import channels_of
+from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.nodes.shared.command_writer import CommandWriter
 from rffpsr_ros.nodes.simulator.topics import CommandTopic, ObservationTopic, SimulatedRobot

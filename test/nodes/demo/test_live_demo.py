@@ -46,8 +46,9 @@ def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_pat
     assert table == ["RFF-PSR, live", "linear ARX", "last observation"]
     assert "in 150 ticks" in done.stdout
     (ratios,) = [line for line in done.stdout.splitlines() if line.startswith("live over offline")]
-    # The belief of the one began with the run, that of the other before it; all else is the same.
-    assert all(0.8 < float(ratio) < 1.2 for ratio in ratios.split(": ")[1].split()), ratios
+    # On a busy machine a forecast may be missing; one that assumes other actions than were
+    # announced has an error many times as large.
+    assert all(0.5 < float(ratio) < 2.0 for ratio in ratios.split(": ")[1].split()), ratios
     out = tmp_path / "out"
     names = {path.name for path in out.iterdir()}
     kept = {"synthetic.psr", "synthetic.psr.kept"}
