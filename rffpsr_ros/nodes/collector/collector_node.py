@@ -66,7 +66,7 @@ class CollectorNode(GuardedNode, Node):
             yield from self._call(f"{EXCITATION.name}/stop")
             if self._reset is not None:
                 yield from self._ask(self._reset.type, self._reset.service, self._reset)
-            yield from self._pause(self._value("settle"))
+            yield from self._settle(self._value("settle"))
             yield from self._call(f"{LEARNER.name}/start_episode")
             yield from self._call(f"{EXCITATION.name}/start")
             yield from self._pause(self._value("duration"))
@@ -89,6 +89,21 @@ class CollectorNode(GuardedNode, Node):
         if not done:
             why = getattr(answer, "message", "") or "it says no more"
             raise InputError(f"{service} failed: {why}")
+
+    def _settle(self, seconds: float) -> Iterator[Condition]:
+        """Let ROS time pass without going back; if it does, count anew.
+
+        Gazebo answers before it has reset: its time goes back some milliseconds after that.
+        """
+        start = self.get_clock().now().nanoseconds
+
+        def over() -> bool:
+            nonlocal start
+            now = self.get_clock().now().nanoseconds
+            start = min(start, now)
+            return now >= start + seconds * 1e9
+
+        yield over
 
     def _pause(self, seconds: float) -> Iterator[Condition]:
         """Let ROS time pass; it ends early if time goes back."""

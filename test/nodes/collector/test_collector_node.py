@@ -106,6 +106,17 @@ def _ns(stamp: Any) -> int:
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
+def test_settling_counts_anew_when_time_goes_back() -> None:
+    """Gazebo resets some milliseconds after it has said so; an episode must not begin before."""
+    from rffpsr_ros.nodes.collector.collector_node import CollectorNode
+
+    times = iter([5.0, 5.1, 0.0, 0.9, 1.0])
+    now = lambda: SimpleNamespace(nanoseconds=round(next(times) * 1e9))  # noqa: E731
+    node: Any = SimpleNamespace(get_clock=lambda: SimpleNamespace(now=now))
+    (over,) = CollectorNode._settle(node, 1.0)
+    assert [over() for _ in range(4)] == [False, False, False, True]
+
+
 def test_gazebo_is_asked_to_reset_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("std_srvs", reason="needs ROS 2: its messages are not installed")
     from rffpsr_ros.nodes.collector.episode_reset import reset_of
