@@ -180,9 +180,11 @@ def _judged(
     answered_at = verdict.answers_of(stamps, heard["stamps"], heard["moments"])
     events = [*seen.events, *(verdict.Event(**one) for one in of_robot)]
     start_up = verdict.Event("start", int(sent_at[0]), int(sent_at[0]), True)
-    events += verdict.standstills(sent_at, late, events)
     events = [start_up, *sorted(events, key=lambda event: event.begin)]
     found = verdict.recoveries(sent_at, answered_at > 0, events)
+    if more := verdict.standstills(sent_at, late, found):
+        events = sorted([*events, *more], key=lambda event: event.begin)
+        found = verdict.recoveries(sent_at, answered_at > 0, events)
     free = verdict.outside(len(stamps), found)
     unanswered = free & (answered_at == 0)
     latency = (answered_at - sent_at)[free & (answered_at > 0)] / 1e6

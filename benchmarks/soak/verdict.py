@@ -77,19 +77,20 @@ def recoveries(
     return found
 
 
-def standstills(sent_at: Integers, late: Integers, events: Sequence[Event]) -> list[Event]:
+def standstills(sent_at: Integers, late: Integers, found: Sequence[Recovery]) -> list[Event]:
     """Return when the robot itself could not send: it then sends what was due all at once.
 
-    ``late`` (ns) is by how much each message was. Within one of the ``events`` it is a part of it.
+    ``late`` (ns) is by how much each message was. Before a fault is recovered from, as while a node
+    that was killed starts up and takes all there is of the machine, it is a part of that.
     """
     far = np.concatenate([[False], late > STANDSTILL_NS, [False]])
     firsts, lasts = np.flatnonzero(np.diff(far.astype(int))).reshape(-1, 2).T
-    found = []
-    for first, last in zip(firsts, lasts - 1, strict=True):
-        begin, end = int(sent_at[first] - late[first]), int(sent_at[last])
-        if not any(one.begin <= end and begin <= one.end for one in events):
-            found.append(Event("the machine stood still", begin, end))
-    return found
+    within = ~outside(len(sent_at), found)
+    return [
+        Event("the machine stood still", int(sent_at[first] - late[first]), int(sent_at[last]))
+        for first, last in zip(firsts, lasts - 1, strict=True)
+        if not within[first : last + 1].any()
+    ]
 
 
 def _first(answered: NDArray[np.bool_], run: int, offset: int, otherwise: int) -> int:
