@@ -12,6 +12,8 @@ Integers = NDArray[np.int64]
 
 STEADY = 20
 """So many ticks one after the other must be answered for a node to have recovered."""
+STANDSTILL = "the machine stood still"
+"""The kind of fault that nobody asked for."""
 STANDSTILL_NS = 50_000_000
 """A message that is sent so late was held up by the machine, and all after it."""
 BEFORE_NS = 20_000_000
@@ -87,7 +89,7 @@ def standstills(sent_at: Integers, late: Integers, found: Sequence[Recovery]) ->
     firsts, lasts = np.flatnonzero(np.diff(far.astype(int))).reshape(-1, 2).T
     within = ~outside(len(sent_at), found)
     return [
-        Event("the machine stood still", int(sent_at[first] - late[first]), int(sent_at[last]))
+        Event(STANDSTILL, int(sent_at[first] - late[first]), int(sent_at[last]))
         for first, last in zip(firsts, lasts - 1, strict=True)
         if not within[first : last + 1].any()
     ]
