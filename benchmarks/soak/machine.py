@@ -100,8 +100,9 @@ class NodeProcess:
         return dict(Counter(level or "other" for level in found))
 
     def usual_lines(self) -> dict[str, int]:
-        """Return what was logged most often; numbers do not count."""
-        said = (re.sub(r"[-\d.e+]*\d[-\d.e+]*", "#", line.split("]: ")[-1]) for line in self.lines)
+        """Return what was logged most often; numbers do not count, nor where files lie."""
+        named = (re.sub(r"/[\w./+-]*/", "", line.split("]: ")[-1]) for line in self.lines)
+        said = (re.sub(r"[-\d.e+]*\d[-\d.e+]*", "#", line) for line in named)
         return dict(Counter(line[:120] for line in said).most_common(25))
 
     def end(self, number: int = signal.SIGTERM) -> None:

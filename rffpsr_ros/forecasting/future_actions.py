@@ -57,20 +57,21 @@ class FutureActions:
         the stamps, as when a bag is played, does its place in line count. Between segments it waits
         for the next one.
         """
-        if not sampler.running:
+        if sampler.running:
+            self._place(plan, received_ns, sampler, sampler.tick_under_way + 1)
+        else:
             self._waiting = plan, received_ns
-            return
-        by_order = sampler.tick_under_way + 1
-        first = sampler.first_tick_from(received_ns)
-        agree = abs(first - by_order) <= CLOCKS_AGREE_WITHIN
-        self.take_plan(plan, first if agree else by_order)
 
     def settle(self, sampler: Sampler) -> None:
         """Give a plan that waited for the segment its ticks, once the first of these has closed."""
         if self._waiting is not None:
-            (plan, received_ns), self._waiting = self._waiting, None
-            first = sampler.first_tick_from(received_ns) if sampler.running else 1
-            self.take_plan(plan, first if abs(first - 1) <= CLOCKS_AGREE_WITHIN else 1)
+            self._place(*self._waiting, sampler, by_order=1)
+            self._waiting = None
+
+    def _place(self, plan: Array, received_ns: int, sampler: Sampler, by_order: int) -> None:
+        first = sampler.first_tick_from(received_ns) if sampler.running else by_order
+        agree = abs(first - by_order) <= CLOCKS_AGREE_WITHIN
+        self.take_plan(plan, first if agree else by_order)
 
     def take_plan(self, plan: Array, first: int) -> None:
         """Take a plan (n, d_a) for the ticks from number ``first`` on, see `check_plan`."""

@@ -106,13 +106,14 @@ class _BestRidge:
 
     def __call__(self, progress: Progress) -> OutputErrorTrial:
         del progress
-        best, later = None, 0
+        best, best_score, later = None, float("inf"), 0
         paths = (self.learner.path(fold.train) for fold in self.folds)
         for by_fold in zip(*paths, strict=True):
             trial = OutputErrorTrial(by_fold, self.judge.made_by(by_fold))
+            score = self.judge.score(trial.errors)
             later += 1
-            if best is None or self.judge.score(trial.errors) < self.judge.score(best.errors):
-                best, later = trial, 0
+            if best is None or score < best_score:
+                best, best_score, later = trial, score, 0
             if later == self.patience:
                 break
         assert best is not None

@@ -289,8 +289,9 @@ class Sampler:
     def _begins(self, grid: Grid) -> int:
         """Return by when a command must have been stamped to act in the tick under way."""
         start_ns, seen_ns = grid.start(self._tick), self._anchor_ns
-        near = seen_ns is not None and abs(seen_ns - start_ns) <= self._interval.half_ns
-        return max(start_ns, seen_ns) if near and seen_ns is not None else start_ns
+        if seen_ns is None or abs(seen_ns - start_ns) > self._interval.half_ns:
+            return start_ns
+        return max(start_ns, seen_ns)
 
     def _set_anchor(self, stamp_ns: int) -> None:
         """Note the pace sample that closed a tick, or from which the grid may start."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds, learned_bounds
-from rffpsr_ros.data.scaling import Run, forgiving_scaling, standardise
+from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.n4sid.learner import N4SID
@@ -138,10 +138,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             As `fit`.
         """
         signature = training_signature(train)
-        scalings = (
-            forgiving_scaling([run.observations for run in train]),
-            forgiving_scaling([run.actions for run in train]),
-        )
+        scalings = _scalings(train)
         runs = standardise(train, *scalings)
         order = self.order if self.order is not None else self._order(runs)
         structure = Structure(order, self.features, self.saturating, self.integrating)
@@ -164,23 +161,12 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         InputError
             As `fit`.
         """
-        scalings = (
-            forgiving_scaling([run.observations for run in train]),
-            forgiving_scaling([run.actions for run in train]),
-        )
-        return self._order(standardise(train, *scalings))
+        return self._order(standardise(train, *_scalings(train)))
 
     def ending_after(self, stages: int) -> NonlinearStateSpace:
         """Return the learner that ends after so many stages."""
-        return NonlinearStateSpace(
-            self.order,
-            self.features,
-            self.saturating,
-            self.integrating,
-            self.past,
-            stages,
-            self.seed,
-        )
+        options = {name: getattr(self, name) for name in self.configurable}
+        return NonlinearStateSpace(**options | {"stages": stages})
 
     def weights(self, observed: int, acted: int) -> int:
         """Return how many weights are learned for so many columns, and an order that is given."""
@@ -212,6 +198,14 @@ def least_order(scores: dict[int, float]) -> int:
     known = {order: score for order, score in scores.items() if order in ORDERS}
     best = min(known.values(), default=np.inf)
     return min((one for one, score in known.items() if score <= NO_WORSE * best), default=1)
+
+
+def _scalings(train: Sequence[Trajectory]) -> tuple[Scaling, Scaling]:
+    """Return what makes observations and actions standard."""
+    return (
+        forgiving_scaling([run.observations for run in train]),
+        forgiving_scaling([run.actions for run in train]),
+    )
 
 
 def _bounds(runs: Sequence[Run]) -> Bounds:

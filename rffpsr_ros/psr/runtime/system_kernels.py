@@ -23,8 +23,8 @@ from rffpsr_ros.psr.runtime.packed_ensemble import (
     SYSTEM_SCALING,
 )
 
-SATURATES, SQUARE, CUBE = 0.0, 2.0, 3.0
-"""Kinds of features."""
+SATURATES, SQUARE = 0.0, 2.0
+"""Kinds of features; all others are cubes."""
 
 
 @part
