@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.fingerprint import source_digest
 from benchmarks.six_joints import in_motion, signature
 from benchmarks.soak import verdict
-from benchmarks.soak.faults import KILL, OF_ROBOT, QUIET_SECONDS, Fault
+from benchmarks.soak.faults import KILL, OF_ROBOT, QUIET_SECONDS, START_SECONDS, Fault
 from benchmarks.soak.health import Health, health
 from benchmarks.soak.machine import PATIENCE, Machine, NodeProcess, start, with_parameters
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -159,7 +159,8 @@ def _drive(course: Course, out: Path, machine: Machine, listener: int, stack: Ex
                 seen.problems.append(f"{kind}: {problem}")
             end = time.monotonic_ns()
             seen.events.append(verdict.Event(kind, begin, end, kind == KILL))
-            over = max(over, (end - seen.began) / 1e9 + QUIET_SECONDS)
+            quiet = START_SECONDS if kind == KILL else QUIET_SECONDS
+            over = max(over, (end - seen.began) / 1e9 + quiet)
             if kind == KILL:
                 seen.lives.append([])
         time.sleep(0.02)
@@ -181,10 +182,7 @@ def _judged(
     events = [*seen.events, *(verdict.Event(**one) for one in of_robot)]
     start_up = verdict.Event("start", int(sent_at[0]), int(sent_at[0]), True)
     events = [start_up, *sorted(events, key=lambda event: event.begin)]
-    found = verdict.recoveries(sent_at, answered_at > 0, events)
-    if more := verdict.standstills(sent_at, late, found):
-        events = sorted([*events, *more], key=lambda event: event.begin)
-        found = verdict.recoveries(sent_at, answered_at > 0, events)
+    found = verdict.judged(sent_at, late, answered_at > 0, events)
     free = verdict.outside(len(stamps), found)
     unanswered = free & (answered_at == 0)
     latency = (answered_at - sent_at)[free & (answered_at > 0)] / 1e6

@@ -14,6 +14,8 @@ from rffpsr_ros.numerics.arrays import Array
 
 QUIET_SECONDS = 4.0
 """At the beginning and at the end nothing happens."""
+START_SECONDS = 15.0
+"""After a kill at the end, so long: a busy machine may need it until there are forecasts."""
 REST_SECONDS = 30.0
 """After each round nothing happens, either: then an alarm of diagnostics is a false one."""
 KILL_EVERY_SECONDS = 1200.0

@@ -79,6 +79,21 @@ def recoveries(
     return found
 
 
+def judged(
+    sent_at: Integers, late: Integers, answered: NDArray[np.bool_], events: Sequence[Event]
+) -> list[Recovery]:
+    """Return how each of the events, and each standstill beside them, was recovered from.
+
+    A standstill cuts no other fault's window short: the steady answers to that one may come after.
+    """
+    asked_for = recoveries(sent_at, answered, events)
+    more = standstills(sent_at, late, asked_for)
+    every = sorted([*events, *more], key=lambda event: event.begin)
+    by_itself = recoveries(sent_at, answered, every) if more else []
+    found = [*asked_for, *(one for one in by_itself if one.kind == STANDSTILL)]
+    return sorted(found, key=lambda one: one.first)
+
+
 def standstills(sent_at: Integers, late: Integers, found: Sequence[Recovery]) -> list[Event]:
     """Return when the robot itself could not send: it then sends what was due all at once.
 

@@ -18,6 +18,7 @@ from benchmarks.soak.verdict import (
     Event,
     answers_of,
     growth,
+    judged,
     outside,
     recoveries,
     standstills,
@@ -74,6 +75,19 @@ def test_what_the_machine_held_up_is_an_event_unless_it_is_part_of_one() -> None
     found = recoveries(sent, answered, [Event(KILL, 550 * MS, 560 * MS, True)])
     assert standstills(sent, sent - due, found) == expected[:1]
     assert standstills(due, np.full(TICKS, 49 * MS), []) == []
+
+
+def test_a_standstill_cuts_no_other_window_short() -> None:
+    due = np.arange(TICKS) * MS
+    sent = due.copy()
+    sent[580:700] = 700 * MS  # while the node that was killed has answered ten ticks
+    answered = (due < 550 * MS) | (due >= 570 * MS)
+    kill = Event(KILL, 550 * MS, 560 * MS, True)
+    found = judged(sent, sent - due, answered, [kill])
+    assert [one.kind for one in found] == [KILL, STANDSTILL]
+    assert [one.ticks for one in found] == [0, 0]
+    answered[710:] = False
+    assert outside(TICKS, judged(sent, sent - due, answered, [kill]))[710:].all()
 
 
 def test_a_node_that_begins_anew_is_judged_from_its_first_answer() -> None:

@@ -10,9 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import rffpsr_ros
 from rffpsr_ros.errors import InputError
@@ -23,7 +24,7 @@ DOMAINS = range(215, 233)
 """ROS domains that Linux can use, and hardly anybody does."""
 LOOK_SECONDS = 0.2
 
-_locks: list[IO[str]] = []
+_locks: list[ExitStack] = []
 
 
 def enter_a_ros_of_its_own(folder: Path) -> None:
@@ -40,13 +41,12 @@ def enter_a_ros_of_its_own(folder: Path) -> None:
 def _take_domain() -> int:
     """Return a domain that no other demonstration on this machine has; it is ours to the end."""
     for domain in DOMAINS:
-        try:
-            lock = (Path(tempfile.gettempdir()) / f"rffpsr_domain_{domain}.lock").open("a")
+        with ExitStack() as stack, suppress(OSError):
+            path = Path(tempfile.gettempdir()) / f"rffpsr_domain_{domain}.lock"
+            lock = stack.enter_context(path.open("a"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            continue
-        _locks.append(lock)
-        return domain
+            _locks.append(stack.pop_all())
+            return domain
     raise InputError(f"all of ROS's domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use here")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,7 +112,10 @@ class SequenceLogger:
 
     def _give_up(self, problem: Exception) -> None:
         self._broken = True
-        self._log = None
+        log, self._log = self._log, None
+        if log is not None:
+            with suppress(OSError):
+                log.close()
         self._complaints.error("log", f"the sequence is no longer logged: {problem}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -108,5 +109,11 @@ class BagWriter:
         return self.typestore.types[type_name](**fields)
 
     def close(self) -> None:
-        """Complete the bag."""
-        self._writer.close()
+        """Complete the bag; its file is closed even where that fails, as on a full disk."""
+        file = getattr(self._writer.storage, "bio", None)  # MCAP's
+        try:
+            self._writer.close()
+        finally:
+            if file is not None:
+                with suppress(OSError):
+                    file.close()
