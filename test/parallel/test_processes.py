@@ -51,7 +51,9 @@ class Elsewhere:
         if os.getpid() == self.here:
             return "here"
         if self.flag:
-            Path(self.flag).write_text(str(os.getpid()))
+            beside = Path(self.flag + ".part")
+            beside.write_text(str(os.getpid()))
+            beside.replace(self.flag)
         if self.deed == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.deed == "refuse":
@@ -107,7 +109,7 @@ def elsewhere(tasks: Any, together: Processes, tmp_path: Path, deed: str) -> Any
     """Return the pending result of a deed that another process is at by now."""
     flag = tmp_path / deed
     pending = together.submit(tasks.Elsewhere(os.getpid(), deed, str(flag)), silent)
-    until(lambda: flag.exists() and flag.read_text() != "")
+    until(flag.exists)
     return pending
 
 

@@ -36,10 +36,13 @@ def learned_weights(system: StateSpace) -> Array:
 
 
 def with_weights(system: StateSpace, weights: Array) -> StateSpace:
-    """Return the system of weights (P,)."""
+    """Return the system of weights (P,), in arrays of their own.
+
+    Some products round differently where an array begins amid another: as it was saved and loaded.
+    """
     ends = np.cumsum([part.size for part in system[:5]])
     transition, output, directions, gain, start = (
-        piece.reshape(part.shape)
+        piece.reshape(part.shape).copy()
         for piece, part in zip(np.split(weights, ends[:-1]), system[:5], strict=True)
     )
     return system._replace(
