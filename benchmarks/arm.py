@@ -4,10 +4,12 @@
     python -m benchmarks.arm --episodes 6 --duration 5        smaller
     python -m benchmarks.arm --images docs/images             draws the figures of docs/gazebo.md
     python -m benchmarks.arm --without-lockstep               commands act on arrival, at 250 Hz
+    python -m benchmarks.arm --gazebo                         in Gazebo, by ``ros2 launch``
 
 Simulator, excitation, learner, collector and filter are the nodes that a user runs, as
 `collect.launch.py world:=arm` starts them, each in a process of its own; `rffpsr train` trains.
-Needs ROS 2 and Drake (extra ``sdf``). Ends with 1 if one of the claims at the end does not hold.
+Needs ROS 2 and Drake (extra ``sdf``), or Gazebo with its bridge. Ends with 1 if one of the claims
+at the end does not hold.
 """
 
 from __future__ import annotations
@@ -51,6 +53,12 @@ SPLIT = "0.7,0.1,0.2"
 HORIZON = 10
 LIVE_TICKS = 200
 RFF_PSR, ARX, LAST = "RFF-PSR", "linear ARX", "last observation"
+IN_GAZEBO_AT_MOST = 0.5
+"""Of linear ARX's error."""
+LAUNCH = ("ros2", "launch", "rffpsr_ros")
+IN_GAZEBO = ("world:=arm", "headless:=true")
+IN_GAZEBO_PACE = {"pace": "observations", "ahead": 0.2}
+"""As the launch files set it."""
 FOLLOWING: dict[str, Any] = {"horizon": HORIZON, "future_actions": "topic"}
 
 
@@ -73,6 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="the robot waits for no command, like Gazebo's",
     )
+    parser.add_argument(
+        "--gazebo", action="store_true", help="in Gazebo, in real time: needs ros2 launch"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of torques and learning (0)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="as of rffpsr train"
@@ -85,7 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (folder / "log").mkdir(parents=True)
     enter_a_ros_of_its_own(folder)
     channels = package_folder("config") / "arm.yaml"
-    collect(options, folder, channels)
+    if options.gazebo:
+        collect_in_gazebo(options, folder)
+    else:
+        collect(options, folder, channels)
     model = folder / "arm.psr"
     words = [str(folder / "episodes"), "--config", str(channels), "--out", str(model)]
     words += ["--bands", "none"]  # they are not judged here
@@ -105,23 +119,37 @@ def start_robot(
     announce: int = 0,
 ) -> None:
     """Start the arm and its excitation, which waits for its service to begin."""
-    robot: dict[str, Any] = {
-        "world": "arm",
-        "publish_clock": True,
-        "speed": speed,
-        "seed": seed,
-    }
     signal: dict[str, Any] = {
         "autostart": False,
         "use_sim_time": True,
         "seed": seed,
         "announce": announce,
     }
+    if options.gazebo:
+        nodes.start_command("gazebo", [*LAUNCH, "gazebo.launch.py", *IN_GAZEBO, "excite:=false"])
+        nodes.start("excitation_node", {**signal, **IN_GAZEBO_PACE}, params_file=channels)
+        return
+    robot: dict[str, Any] = {
+        "world": "arm",
+        "publish_clock": True,
+        "speed": speed,
+        "seed": seed,
+    }
     if not options.without_lockstep:
         robot |= {"rate": load_channels(channels).rate, "wait_for_commands": True}
         signal |= {"pace": "observations"}
     nodes.start("simulator_node", robot)
     nodes.start("excitation_node", signal, params_file=channels)
+
+
+def collect_in_gazebo(options: argparse.Namespace, folder: Path) -> None:
+    """Record episodes by `collect.launch.py`."""
+    given = {"gazebo": "true", "dataset_directory": folder / "episodes", "seed": options.seed}
+    given |= {"episodes": options.episodes, "duration": float(options.duration)}
+    words = [f"{name}:={value}" for name, value in given.items()]
+    with NodeProcesses(folder / "log", {}) as nodes:
+        nodes.start_command("collect", [*LAUNCH, "collect.launch.py", *IN_GAZEBO, *words])
+        nodes.wait_for_end("collect", lambda: None)
 
 
 def collect(options: argparse.Namespace, folder: Path, channels: Path) -> None:
@@ -212,8 +240,12 @@ def report(options: argparse.Namespace, folder: Path, live: LiveRun) -> int:
         f"live and offline forecasts differ by at most {live.difference:.1e}": live.difference
         < 1e-9,
     }
-    exact = exact_share([*runs, live.run])
-    if not options.without_lockstep:
+    if options.gazebo:
+        claims[f"which is at most {IN_GAZEBO_AT_MOST:.0%}"] = (
+            last[RFF_PSR] <= IN_GAZEBO_AT_MOST * last[ARX]
+        )
+    exact = None if options.gazebo else exact_share([*runs, live.run])
+    if exact is not None and not options.without_lockstep:
         claims[f"{exact:.2%} of recorded ticks have the torques that acted"] = exact > 0.95
     print()
     for claim, holds in claims.items():

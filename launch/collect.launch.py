@@ -8,7 +8,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventH
 from launch.event_handlers import OnProcessExit
 
 from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node, number
-from rffpsr_ros.nodes.launching.gazebo import gazebo, gazebo_installed
+from rffpsr_ros.nodes.launching.gazebo import PACE, gazebo, gazebo_installed
 from rffpsr_ros.nodes.launching.simulation import (
     SYSTEMS,
     excitation,
@@ -39,7 +39,7 @@ def collection(context):
         },
     )
     waits = not in_gazebo and lockstep(context)
-    pace = {"pace": "observations"} if waits else {}
+    pace = PACE if in_gazebo else {"pace": "observations"} if waits else {}
     own = [] if in_gazebo else [simulator(context, waits)]
     return [
         *(gazebo(context) if in_gazebo else own),

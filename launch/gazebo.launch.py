@@ -4,7 +4,7 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
 from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node
-from rffpsr_ros.nodes.launching.gazebo import gazebo
+from rffpsr_ros.nodes.launching.gazebo import PACE, gazebo
 from rffpsr_ros.nodes.launching.simulation import excitation, simulated, simulation_arguments
 
 
@@ -13,7 +13,7 @@ def robot_and_nodes(context):
     name = simulated(context)
     actions = gazebo(context)
     if flag(context, "excite") is not False:
-        actions.append(excitation(context))
+        actions.append(excitation(context, **PACE))
     record = {"episode.auto_start": bool(flag(context, "record")), "episode.max_duration": 10.0}
     actions.append(node(context, "learner_node", record, name))
     if argument(context, "model_path"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import NoReturn
 
 from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
@@ -33,17 +34,23 @@ class Parser(argparse.ArgumentParser):
         InputError
             If an argument is unknown, missing or malformed.
         """
+        # A misspelled option comes before what is missing for want of it.
+        options = list(takewhile(lambda word: word != "--", words))
+        self._check_known(word for word in options if word.startswith("--"))
         arguments, unknown = self.parse_known_intermixed_args(list(words))
-        for word in unknown:
-            name = word.partition("=")[0]
-            if name.startswith("-"):
-                raise InputError(
-                    f"unknown option '{plain(name)}' of {self.prog}"
-                    f"{did_you_mean(name, self.long_options())}"
-                )
+        self._check_known(word for word in unknown if word.startswith("-"))
         if unknown:
             raise InputError(f"{self.prog} does not know what to do with '{plain(unknown[0])}'")
         return arguments
+
+    def _check_known(self, options: Iterable[str]) -> None:
+        known = self.long_options()
+        for option in options:
+            name = option.partition("=")[0]
+            if name not in known:
+                raise InputError(
+                    f"unknown option '{plain(name)}' of {self.prog}{did_you_mean(name, known)}"
+                )
 
     def long_options(self) -> list[str]:
         """Return the names of all options that begin with two dashes."""

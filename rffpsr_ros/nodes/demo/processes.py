@@ -83,15 +83,28 @@ class NodeProcesses:
             words += ["-p", f"{key}:={str(value).lower() if isinstance(value, bool) else value}"]
         module = f"rffpsr_ros.nodes.{name.removesuffix('_node')}.{name}"
         run = f"import sys; from {module} import main; sys.exit(main())"
-        with (self._logs / f"{name}.log").open("wb") as log:
-            self._running[name] = subprocess.Popen(
-                [sys.executable, "-c", run, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-                start_new_session=True,  # Ctrl-C in the terminal is for the demonstration.
-            )
+        self.start_command(name, [sys.executable, "-c", run, *words])
+
+    def start_command(self, name: str, words: Sequence[str]) -> None:
+        """Start any command, such as ``ros2 launch``, under a name.
+
+        Raises
+        ------
+        InputError
+            If there is no such command.
+        """
+        try:
+            with (self._logs / f"{name}.log").open("wb") as log:
+                self._running[name] = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=self._environment,
+                    start_new_session=True,  # Ctrl-C in the terminal is for the demonstration.
+                )
+        except FileNotFoundError:
+            raise InputError(f"the command {words[0]} is not installed") from None
 
     def check(self) -> None:
         """Raise if a node has ended by itself.

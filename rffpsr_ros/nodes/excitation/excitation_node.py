@@ -54,6 +54,9 @@ class ExcitationNode(GuardedNode, Node):
         self._sampler: Sampler | None = None
         self._inputs: dict[str, TopicInput] = {}
         self._receive_times = ReceiveTimes(node_time(self))
+        self._period_ns = round(self._configuration.exact_period_ns)
+        self._ahead_ns = self._checked_ahead()
+        self._due_ns: int | None = None  # the stamp from which the next action is due
         self._looks = self._value("feedback") != "none" or self._value("pace") == "observations"
         if self._looks:
             self._observe()
@@ -154,12 +157,26 @@ class ExcitationNode(GuardedNode, Node):
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
         assert self._sampler is not None
         try:
-            events = self._sampler.feed(source.topic, source.read_stamp(data, receive_ns), data)
-            for event in events:
-                if isinstance(event, Tick):
+            stamp_ns = source.read_stamp(data, receive_ns)
+            if self._due_ns is not None and stamp_ns >= self._due_ns:
+                self._due_ns = None
+                self._act(np.empty(0), ())
+            for event in self._sampler.feed(source.topic, stamp_ns, data):
+                if not isinstance(event, Tick):
+                    self._due_ns = None
+                elif self._ahead_ns:
+                    self._due_ns = event.start_ns + 2 * self._period_ns - self._ahead_ns
+                else:
                     self._act(event.observation, self._sampler.observation_names)
         except InputError as problem:
             self._complaints.error("observing", str(problem))
+
+    def _checked_ahead(self) -> int:
+        """Return by how much (ns) to act before a tick ends."""
+        share: float = self._value("ahead")
+        if share and (self._value("pace") != "observations" or self._value("feedback") != "none"):
+            raise InputError("ahead needs pace: observations and feedback: none")
+        return round(share * self._period_ns)
 
     # What others ask for
 

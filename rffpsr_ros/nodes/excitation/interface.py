@@ -76,6 +76,15 @@ _PARAMETERS = (
         choices=("clock", "observations"),
     ),
     Parameter(
+        "ahead",
+        0.0,
+        "With `pace: observations`: by which share of a tick to act before the tick's end, so that"
+        " the command is in force when the next tick begins, for robots that wait for none. Not"
+        " with `feedback`, which waits for the tick's observation.",
+        0.0,
+        0.9,
+    ),
+    Parameter(
         "announce",
         0,
         "How many ticks ahead to publish on `~/planned_actions`, for a filter whose"

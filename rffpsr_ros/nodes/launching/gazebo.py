@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from launch_ros.actions import Node
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.launching.common import argument, flag
 from rffpsr_ros.nodes.simulator.world import CAMERA_WORLD, bridge_file, world_file
+
+PACE: Mapping[str, Any] = {"pace": "observations", "ahead": 0.2}
+"""Of an excitation: Gazebo waits for no command, so it is sent before the tick that it is for."""
 
 
 def gazebo_installed() -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -231,6 +233,7 @@ def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) ->
         ({"signal": "noise"}, "it must be one of uniform, prbs, multisine, sine"),
         ({"signal": "multisine", "highest_frequency": 30.0}, "half the tick rate"),
         ({"hold": 1}, "write 50.0, not 50"),
+        ({"ahead": 0.3}, "ahead needs pace: observations and feedback: none"),
         ({"channels_file": "/nowhere.yaml"}, "cannot be read"),
         ({"channels_file": ""}, "has no channels: start it with params_file:="),
     ],
@@ -240,6 +243,39 @@ def test_faults_at_the_start_are_one_line(ros: Ros, wrong: dict[str, Any], said:
     node.wait_for(said)
     assert node.process.wait(10) == 2
     assert node.count("Traceback") == 0
+
+
+def test_a_command_is_sent_before_the_tick_that_it_is_for(ros: Ros) -> None:
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    commands = ros.peer.collect("/joint_commands", Float64MultiArray)
+    excitation(ros, pace="observations", ahead=0.3, queue_depth=100).wait_for("exciting")
+    state = JointState(name=["o"], position=[0.0])
+
+    def seen(milliseconds: int) -> None:
+        state.header.stamp.sec, state.header.stamp.nanosec = divmod(milliseconds * 1_000_000, 10**9)
+        ros.peer.publish("/joint_states", state)
+
+    def as_many_as(count: int) -> bool:
+        return len(commands) >= count
+
+    later = count(5000, 5)
+
+    def heard() -> bool:
+        seen(next(later))
+        return bool(commands)
+
+    ros.peer.until(heard, "a first command")
+    while commands:  # until those are here that are still on their way
+        commands.clear()
+        ros.peer.wait(0.5)
+    for milliseconds in range(1000, 1300, 5):  # time goes back, and ticks begin anew
+        seen(milliseconds)
+        # Ticks of 50 ms; of each but the first, whose end nobody knows yet, 35 ms have passed.
+        due = max(0, (milliseconds - 1035) // 50)
+        ros.peer.until(partial(as_many_as, due), "a command")
+        assert len(commands) == due
 
 
 def test_a_linear_policy_sees_the_observations(ros: Ros) -> None:
