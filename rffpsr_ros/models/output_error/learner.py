@@ -212,19 +212,21 @@ def _windows(runs: Sequence[Run], past: int) -> IncrementWindows:
     rows, increments = [], []
     for run in runs:
         ticks = np.arange(past, len(run.actions))
-        windows = tick_windows(run, past, ticks)
         count = len(ticks)
+        if not count:
+            continue
+        windows = tick_windows(run, past, ticks)
         flat = (windows.observations.reshape(count, -1), windows.actions.reshape(count, -1))
-        rows.append(np.concatenate(flat, axis=1))
-        increments.append(windows.target - windows.observations[:, -1])
-    every, added = np.concatenate(rows), np.concatenate(increments)
-    whole = np.isfinite(every).all(axis=1) & np.isfinite(added).all(axis=1)
-    if not whole.any():
+        every, added = np.concatenate(flat, axis=1), windows.target - windows.observations[:, -1]
+        whole = np.isfinite(every).all(axis=1) & np.isfinite(added).all(axis=1)
+        rows.append(every[whole])
+        increments.append(added[whole])
+    if not any(map(len, rows)):
         raise InputError(
             f"no stretch of the recordings has {past + 1} ticks without a missing observation;"
             f" an output-error model with past={past} needs at least one"
         )
-    return IncrementWindows(every[whole], added[whole])
+    return IncrementWindows(np.concatenate(rows), np.concatenate(increments))
 
 
 def _linear(recurrence: Recurrence, runs: Sequence[Run], windows: IncrementWindows) -> Array:

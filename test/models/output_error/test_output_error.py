@@ -13,6 +13,7 @@ from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.output_error.model import OutputErrorModel
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -95,6 +96,19 @@ def test_the_same_seed_gives_the_same_model(recording: Trajectory) -> None:
     first, again, another = (OutputError(seed=seed).fit(short).parts.weights for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, again)
     assert first.shape != another.shape or not np.array_equal(first, another)
+
+
+@pytest.mark.parametrize("ticks", range(2, 8))
+def test_the_rest_of_a_recording_may_be_too_short_for_a_window(
+    recording: Trajectory, ticks: int
+) -> None:
+    short = recording.slice(300, 300 + ticks)
+    learned = OutputError(past=5).fit([short, recording.slice(0, 250), short])
+    assert np.isfinite(learned.parts.weights).all()
+    state_space = NonlinearStateSpace(2).fit([short, recording.slice(0, 250), short])
+    assert np.isfinite(state_space.parts.system.transition).all()
+    with pytest.raises(InputError, match="no stretch of the recordings has 9 ticks"):
+        OutputError(past=8).fit([short, short])
 
 
 def test_recordings_of_nothing_but_gaps_are_refused() -> None:
