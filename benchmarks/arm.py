@@ -57,8 +57,6 @@ IN_GAZEBO_AT_MOST = 0.5
 """Of linear ARX's error."""
 LAUNCH = ("ros2", "launch", "rffpsr_ros")
 IN_GAZEBO = ("world:=arm", "headless:=true")
-IN_GAZEBO_PACE = {"pace": "observations", "ahead": 0.2}
-"""As the launch files set it."""
 FOLLOWING: dict[str, Any] = {"horizon": HORIZON, "future_actions": "topic"}
 
 
@@ -126,8 +124,10 @@ def start_robot(
         "announce": announce,
     }
     if options.gazebo:
+        from rffpsr_ros.nodes.launching.gazebo import PACE  # needs ROS 2's launch
+
         nodes.start_command("gazebo", [*LAUNCH, "gazebo.launch.py", *IN_GAZEBO, "excite:=false"])
-        nodes.start("excitation_node", {**signal, **IN_GAZEBO_PACE}, params_file=channels)
+        nodes.start("excitation_node", {**signal, **PACE}, params_file=channels)
         return
     robot: dict[str, Any] = {
         "world": "arm",

@@ -257,8 +257,8 @@ def test_a_command_is_sent_before_the_tick_that_it_is_for(ros: Ros) -> None:
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(milliseconds * 1_000_000, 10**9)
         ros.peer.publish("/joint_states", state)
 
-    def as_many_as(count: int) -> bool:
-        return len(commands) >= count
+    def as_many_as(wanted: int) -> bool:
+        return len(commands) >= wanted
 
     later = count(5000, 5)
 
