@@ -222,7 +222,7 @@ def test_a_learner_with_many_minibatches_learns_the_same(
     learner = RFFPSR(**asdict(REFINED.options) | less)
     written = []
     for chosen in (None, client):
-        learner.fit(recordings(10, 150), client=chosen).save(tmp_path / "model")
+        learner.fit(recordings(9, 100), client=chosen).save(tmp_path / "model")
         written.append((tmp_path / "model").read_bytes())
     assert written[0] == written[1]
 
@@ -239,7 +239,7 @@ def test_folds_and_trials_are_learned_by_the_workers(
     learner = RFFPSR(past=PAST, future=FUTURE, features=30, iterations=20, narx_features=20)
     written = []
     for chosen in (None, client):
-        learner.fit(recordings(10, 150), client=chosen, progress=progress).save(tmp_path / "model")
+        learner.fit(recordings(9, 100), client=chosen, progress=progress).save(tmp_path / "model")
         written.append((tmp_path / "model").read_bytes())
     assert written[0] == written[1]
     assert sum(stage == "model 1 of 3, stage one" for stage in told) >= 1

@@ -34,12 +34,11 @@ def recordings(count: int, ticks: int, missing: float = 0.0) -> list[Trajectory]
 @pytest.mark.parametrize(
     "runs",
     [
-        recordings(9, 120),
         recordings(9, 120, missing=0.02),
-        recordings(2, 1200),  # long enough for output-error models
+        recordings(2, 700),  # long enough for output-error models
         recordings(1, 300),  # few data: windows are chosen
     ],
-    ids=["short", "gaps", "long", "few"],
+    ids=["gaps", "long", "few"],
 )
 def test_the_model_is_the_same_file(runs: list[Trajectory], tmp_path: Path) -> None:
     written = []
