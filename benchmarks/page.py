@@ -20,6 +20,8 @@ import numpy as np
 
 from benchmarks import ablation, bands, compare, known_policy, theory_features
 from benchmarks.first_screen import first_screen
+from benchmarks.hard_classes import HARD_CLASSES, reporting
+from benchmarks.hard_results import hard_results
 from benchmarks.method_figures import method_figures, with_figures
 from benchmarks.methods import METHODS
 from benchmarks.observations import AUTHORS, RULE, Records, observations
@@ -78,6 +80,7 @@ def page(folder: Path, plots: Path | None, draw: bool = False) -> str:
     for task in TASKS.values():
         found = [r for r in records[task.name] if not r.method.startswith(_PAPER)]
         parts += _section(task, found, plots, draw, task.name)
+    parts += hard_results([reporting(task) for task in HARD_CLASSES.values()], known)
     parts.append("## The paper's experiments")
     for name, command in _EXPERIMENTS.items():
         found = _paper_records(records[name])

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.compare import KNOWN_TASKS
 from benchmarks.measurement import measured
 from benchmarks.peers.methods import peers
 from benchmarks.records import RESULTS
@@ -24,11 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     names = [method.name for method in peers(False)]
     parser.add_argument("--methods", nargs="+", choices=names, default=names)
-    parser.add_argument("--data", nargs="+", choices=[*TASKS], default=[*TASKS])
+    parser.add_argument("--data", nargs="+", choices=[*KNOWN_TASKS], default=[*TASKS])
     parser.add_argument("--runs", type=int, default=3, help="seeds or draws (default: 3)")
     parser.add_argument("--folder", type=Path, default=RESULTS, help="where results are kept")
     options = parser.parse_args(arguments)
-    for task in (TASKS[name] for name in options.data):
+    for task in (KNOWN_TASKS[name] for name in options.data):
         chosen = [p for p in peers(task.simulation_after is not None) if p.name in options.methods]
         for _ in measured(chosen, [task], options.runs, options.folder):
             pass
