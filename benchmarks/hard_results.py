@@ -1,4 +1,4 @@
-"""How `RFFPSR()` does on the hard classes' reporting draws: beside each of the others, as ratios."""
+"""How `RFFPSR()` does on the hard classes' reporting draws, beside each of the others."""
 
 from __future__ import annotations
 
@@ -66,4 +66,5 @@ def _row(done: Mapping[str, Record], test: str) -> tuple[list[str], list[float]]
         if (beside := [of_rival[draw] for of_rival in errors.values() if draw in of_rival])
     ]
     to_best = number(float(np.exp(np.mean(logarithms)))) if logarithms else ""
-    return [str(len(ours)), number(float(np.mean(list(ours.values())))), *cells, to_best], logarithms
+    mean = number(float(np.mean(list(ours.values()))))
+    return [str(len(ours)), mean, *cells, to_best], logarithms
