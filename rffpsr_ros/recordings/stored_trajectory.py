@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import atexit
 import os
 import tempfile
 import threading
@@ -256,6 +257,10 @@ class Scratch:
         """Where the next rows will be put."""
         return self._end
 
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
     def append(self, rows: Array) -> None:
         """Put rows (N, c) at the end."""
         data = rows.tobytes()
@@ -278,5 +283,7 @@ class Scratch:
 
 @lru_cache(maxsize=1)
 def scratch() -> Scratch:
-    """Return this process's scratch file."""
-    return Scratch()
+    """Return this process's scratch file, which is closed when the process ends."""
+    made = Scratch()
+    atexit.register(made.close)
+    return made
