@@ -6,9 +6,9 @@ ticks come from; a process that does not have them yet reads the bag.
 
 from __future__ import annotations
 
+import atexit
 import copy
 import json
-import atexit
 import os
 import tempfile
 import threading
