@@ -181,7 +181,7 @@ def ensemble_weights(
     for that. So candidates are left out one by one while this does no harm to the score.
     """
     together = _side_by_side(errors)
-    products = error_products(together)
+    products = error_products(together, settings.group_share)
 
     def tried(kept: Sequence[int]) -> tuple[float, Array]:
         weights = np.zeros(products.shape[:-1])
@@ -214,24 +214,40 @@ def _weighted(together: Sequence[Array], weights: Array) -> list[Array]:
     return [np.einsum("nhoc,hoc->nho", group, weights) for group in together]
 
 
-def error_products(errors: Sequence[Array]) -> Array:
+def error_products(errors: Sequence[Array], share: float) -> Array:
     """Return E (H, d_o, C, C) of the errors (n, H, d_o, C) of C candidates in several groups.
 
-    Every group counts alike, whatever the size of its errors: its products are divided by the best
-    candidate's mean square. Errors that are not finite are left out.
+    The mean over groups, in units of the best candidate's mean square, in which no group counts
+    more than its ``share`` by that measure: those where a robot goes furthest, which decide a mean
+    square, are not lost among the many, and one odd group does not decide alone. Errors that are
+    not finite are left out.
     """
-    relative, counts = [], []
+    relative, sizes = [], []
     for group in errors:
         finite = np.asarray(np.isfinite(group).all(axis=-1))
         known = np.where(finite[..., None], group, 0.0)
-        count = finite.sum(axis=0)
         products = np.einsum("nhoi,nhoj->hoij", known, known)
-        products /= np.maximum(count, 1)[..., None, None]
+        products /= np.maximum(finite.sum(axis=0), 1)[..., None, None]
         size = np.diagonal(products, axis1=-2, axis2=-1).min(axis=-1)
         relative.append(products / np.where(size > 0, size, 1.0)[..., None, None])
-        counts.append((count > 0) & (size > 0))
-    judged = np.maximum(np.sum(counts, axis=0), 1)
-    return np.asarray(np.sum(relative, axis=0) / judged[..., None, None])
+        sizes.append(size)
+    counts = _limited_shares(np.stack(sizes), share)
+    return np.asarray(np.einsum("ghoij,gho->hoij", np.stack(relative), counts))
+
+
+def _limited_shares(sizes: Array, most: float) -> Array:
+    """Return each group's share of sizes (G, ...), none above ``most`` while others have any."""
+    counted = (sizes > 0).sum(axis=0)
+    most = np.maximum(most, 1 / np.maximum(counted, 1))
+    total = sizes.sum(axis=0)
+    shares = sizes / np.where(total > 0, total, 1.0)
+    for _ in range(len(sizes)):  # what one gives up may bring the next above
+        above = shares >= most
+        rest = np.where(above, 0.0, shares)
+        left = 1 - above.sum(axis=0) * most
+        scale = left / np.where(rest.sum(axis=0) > 0, rest.sum(axis=0), 1.0)
+        shares = np.where(above, np.where(total > 0, most, 0.0), rest * scale)
+    return np.asarray(shares)
 
 
 def blend_weights(products: Array, settings: RecipeSettings) -> Array:

@@ -35,6 +35,10 @@ class Family(NamedTuple):
     safe: str
     """The configuration that the others have to beat."""
 
+    def without_choice(self) -> Family:
+        """Return the family with its safe configuration only."""
+        return self._replace(configurations={self.safe: self.configurations[self.safe]})
+
 
 class Candidate(NamedTuple):
     """Models of one kind, which share an ensemble weight."""

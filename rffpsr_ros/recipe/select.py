@@ -62,8 +62,8 @@ def _promising(
 ) -> list[Family]:
     """Return the families without those that are hopeless on the first fold.
 
-    What is learned there to tell is learned anyway. A family that is far behind would have next to
-    no weight, and cost as much as the other.
+    What is learned there to tell is learned anyway. A family that is far behind is left without a
+    choice; one that is hopeless would have next to no weight, and cost as much as the other.
     """
     if len(families) == 1:
         return list(families)
@@ -71,8 +71,12 @@ def _promising(
     for options in safe:
         learner.expect(options)
     scores = [_score([learner.trial(options)]) for options in safe]
-    hopeful = settings.hopeless * min(scores)
-    return [family for family, score in zip(families, scores, strict=True) if score <= hopeful]
+    best = min(scores)
+    return [
+        family if score <= settings.far_behind * best else family.without_choice()
+        for family, score in zip(families, scores, strict=True)
+        if score <= settings.hopeless * best
+    ]
 
 
 def _best_of(family: Family, learners: Sequence[Learns], settings: RecipeSettings) -> Selection:

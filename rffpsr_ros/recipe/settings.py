@@ -126,9 +126,12 @@ class RecipeSettings:
 
     # select
 
-    hopeless: float = 4.0
+    far_behind: float = 4.0
     """Of drawn and learned features, what has so many times the other's score on the first fold is
-    not learned on the others."""
+    learned in its safe configuration only: it may steady the blend where a robot goes furthest."""
+
+    hopeless: float = 25.0
+    """What has so many times the other's score there is not learned on the other folds at all."""
 
     close: float = 1.7
     """Scores on one fold that differ by less than this factor do not decide, unless it is the safe
@@ -157,6 +160,10 @@ class RecipeSettings:
     shrinkage: float = 0.01
     """Pull towards equal weights, relative to the best candidate's error: a hopeless candidate
     among them must not make it strong."""
+
+    group_share: float = 0.2
+    """So large a share of the squared errors that weights minimise is a single group's at the most,
+    where there are others: one recording that nothing can forecast must not decide."""
 
     least_weight: float = 0.02
     """A candidate that nowhere has a larger weight is left out: it would cost more than it

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rffpsr_ros.recipe.blend import blend_weights, error_products
+from rffpsr_ros.recipe.blend import _limited_shares, blend_weights, error_products
 from rffpsr_ros.recipe.settings import RecipeSettings
 
 SETTINGS = RecipeSettings()
@@ -16,7 +16,7 @@ SETTINGS = RecipeSettings()
 def weights_of(errors: list[Any]) -> Any:
     """Return the weights of candidates with errors (n, C), one horizon, one observation."""
     groups = [group[:, None, None, :] for group in errors]
-    return blend_weights(error_products(groups), SETTINGS)[0, 0]
+    return blend_weights(error_products(groups, SETTINGS.group_share), SETTINGS)[0, 0]
 
 
 def test_independent_errors_are_weighed_by_their_inverse_variance() -> None:
@@ -48,12 +48,37 @@ def test_one_group_with_huge_errors_does_not_decide_alone() -> None:
     assert first > 0.75 > 0.25 > second
 
 
+def test_groups_where_errors_are_large_count_more() -> None:
+    draw = np.random.default_rng(6)
+    usual = [np.array([1.0, 2.0]) * draw.standard_normal((500, 2)) for _ in range(6)]
+    far = [np.array([12.0, 3.0]) * draw.standard_normal((500, 2)) for _ in range(4)]
+    first, second = weights_of([*usual, *far])
+    # A fifth of all is the most of each; these are nearly all of the mean square.
+    products = np.sum([group.T @ group for group in [*usual, *far]], axis=0)
+    inverse = 1 / products.diagonal()
+    np.testing.assert_allclose([first, second], inverse / inverse.sum(), atol=0.1)
+    assert second > 0.85
+
+
+@pytest.mark.parametrize(
+    "sizes", [[1, 1, 1], [5, 1, 1, 1, 1, 1, 1, 1], [9, 8, 1, 1, 1, 1, 0], [3, 0]]
+)
+def test_no_group_has_more_than_its_share(sizes: list[float]) -> None:
+    shares = _limited_shares(np.array(sizes, float)[:, None], 0.2)[:, 0]
+    most = max(0.2, 1 / np.count_nonzero(sizes))
+    np.testing.assert_allclose(shares.sum(), 1)
+    assert (shares <= most + 1e-12).all()
+    below = np.flatnonzero((shares < most - 1e-9) & (np.array(sizes) > 0))
+    ratios = shares[below] / np.array(sizes, float)[below]
+    np.testing.assert_allclose(ratios, ratios[:1].repeat(len(below)))
+
+
 def test_weights_add_up_to_one_at_every_horizon_and_nan_does_not_count() -> None:
     draw = np.random.default_rng(3)
     errors = draw.standard_normal((200, 4, 2, 3)) * [1.0, 1.5, 3.0]
     errors[:50, 1, 0, 2] = np.nan
     errors[:, 3, 1] = 0.0  # nothing to tell the candidates apart by
-    weights = blend_weights(error_products([errors]), SETTINGS)
+    weights = blend_weights(error_products([errors], SETTINGS.group_share), SETTINGS)
     assert weights.shape == (4, 2, 3)
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights.sum(-1), 1)
