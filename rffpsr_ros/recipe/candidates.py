@@ -34,10 +34,12 @@ class Family(NamedTuple):
     configurations: Mapping[str, RFFPSROptions]
     safe: str
     """The configuration that the others have to beat."""
+    quick_start: bool = True
+    """Whether what refinement starts from comes of regressions alone."""
 
-    def without_choice(self) -> Family:
-        """Return the family with its safe configuration only."""
-        return self._replace(configurations={self.safe: self.configurations[self.safe]})
+    def only(self, name: str) -> Family:
+        """Return the family with a single configuration."""
+        return self._replace(configurations={name: self.configurations[name]}, safe=name)
 
 
 class Candidate(NamedTuple):
@@ -73,7 +75,7 @@ def families(
     choice = options.narx_learning == "auto" and len(drawn) > 1
     terms = options.arx_past and options.narx_past and options.narx_features
     if choice and terms and effort.steps and "learned" in offered:
-        found.append(Family("rff_psr, learned", offered, "learned"))
+        found.append(Family("rff_psr, learned", offered, "learned", quick_start=False))
     return found
 
 

@@ -67,16 +67,32 @@ def _promising(
     """
     if len(families) == 1:
         return list(families)
-    safe = [family.configurations[family.safe] for family in families]
-    for options in safe:
+    for family in families:
+        if not family.quick_start:  # these take longest
+            learner.expect(family.configurations[family.safe])
+    leads = [_lead(learner, family) for family in families]
+    judged = [family.configurations[lead] for family, lead in zip(families, leads, strict=True)]
+    for options in judged:
         learner.expect(options)
-    scores = [_score([learner.trial(options)]) for options in safe]
+    scores = [_score([learner.trial(options)]) for options in judged]
     best = min(scores)
     return [
-        family if score <= settings.far_behind * best else family.without_choice()
-        for family, score in zip(families, scores, strict=True)
+        family if score <= settings.far_behind * best else family.only(lead)
+        for family, lead, score in zip(families, leads, scores, strict=True)
         if score <= settings.hopeless * best
     ]
+
+
+def _lead(learner: Learns, family: Family) -> str:
+    """Return the configuration that a family is judged by before others are tried.
+
+    It is that with the best start; where starts are long in coming, the safe one.
+    """
+    if not family.quick_start:
+        return family.safe
+    learner.begin(family.configurations.values())
+    known = family.configurations
+    return min(known, key=lambda name: learner.start_score(known[name]))
 
 
 def _best_of(family: Family, learners: Sequence[Learns], settings: RecipeSettings) -> Selection:

@@ -128,7 +128,7 @@ class RecipeSettings:
 
     far_behind: float = 4.0
     """Of drawn and learned features, what has so many times the other's score on the first fold is
-    learned in its safe configuration only: it may steady the blend where a robot goes furthest."""
+    learned in one configuration only: it may steady the blend where a robot goes furthest."""
 
     hopeless: float = 25.0
     """What has so many times the other's score there is not learned on the other folds at all."""

@@ -150,3 +150,19 @@ def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
     assert {name for name, fold in made if fold == 2} == {
         "learned" if "learned" in family else "regularised" for family in left
     }
+
+
+def test_of_a_family_with_quick_starts_the_one_that_starts_best_is_judged() -> None:
+    made: list[tuple[str, int]] = []
+    scores = {
+        "regularised": (40.0,) * 3,
+        "light": (40.0,),
+        "short": (8.0,) * 3,
+        "learned": (1.0,) * 3,
+        "learned, longer": (9.0,),
+    }
+    learners = [Fold(n, scores, made) for n in range(3)]
+    drawn, learned = select(learners, offered(), RecipeSettings())
+    assert name_of(drawn.options) == "short"
+    assert name_of(learned.options) == "learned"
+    assert ("regularised", 0) not in made
