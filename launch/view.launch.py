@@ -10,17 +10,19 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
-from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag
-from rffpsr_ros.nodes.launching.ghost import ghost, root_link
+from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, require_packages
+from rffpsr_ros.nodes.launching.ghost import ghost, robot_description, root_link
 from rffpsr_ros.nodes.shared.package_files import package_folder
 
 PREFIX = "predicted"
+NEEDED = ("robot_state_publisher", "tf2_ros", "rviz2")
 
 
 def view(context):
     """Return the publishers of both robots' poses, what joins them, and RViz."""
     layouts = package_folder("layouts")
-    text = Path(argument(context, "urdf") or layouts / "arm.urdf").read_text(encoding="utf-8")
+    require_packages(*NEEDED)
+    text = robot_description(Path(argument(context, "urdf") or layouts / "arm.urdf"))
     time = {"use_sim_time": bool(flag(context, "use_sim_time"))}
     shadow = ghost(text, argument(context, "channel"))
     base = root_link(text)

@@ -113,6 +113,30 @@ def parameter_file(given: str) -> Path:
     )
 
 
+def share_folder(package: str) -> Path | None:
+    """Return where an installed ROS package keeps what it shares; None if it is not installed."""
+    from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+    try:
+        return Path(get_package_share_directory(package))
+    except PackageNotFoundError:
+        return None
+
+
+def require_packages(*packages: str) -> None:
+    """Check that ROS packages of others are installed.
+
+    Raises
+    ------
+    InputError
+        If one is not; all that are missing are named, and how they are installed.
+    """
+    missing = [one for one in packages if share_folder(one) is None]
+    if missing:
+        debs = " ".join(f"ros-$ROS_DISTRO-{one.replace('_', '-')}" for one in missing)
+        raise InputError(f"not installed: {', '.join(missing)}; apt install {debs}")
+
+
 def node(
     context: LaunchContext,
     executable: str,

@@ -12,7 +12,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.launching.common import argument, flag
+from rffpsr_ros.nodes.launching.common import argument, flag, share_folder
 from rffpsr_ros.nodes.simulator.world import CAMERA_WORLD, bridge_file, world_file
 
 PACE: Mapping[str, Any] = {"pace": "observations", "ahead": 0.2}
@@ -21,7 +21,7 @@ PACE: Mapping[str, Any] = {"pace": "observations", "ahead": 0.2}
 
 def gazebo_installed() -> bool:
     """Tell whether Gazebo can be started here."""
-    return _share("ros_gz_sim") is not None and _share("ros_gz_bridge") is not None
+    return share_folder("ros_gz_sim") is not None and share_folder("ros_gz_bridge") is not None
 
 
 def gazebo(context: LaunchContext) -> list[Any]:
@@ -39,7 +39,7 @@ def gazebo(context: LaunchContext) -> list[Any]:
             f" world:={argument(context, 'world')}"
         )
     world = world_file(argument(context, "world"))
-    share = _share("ros_gz_sim")
+    share = share_folder("ros_gz_sim")
     assert share is not None
     start = PythonLaunchDescriptionSource(str(share / "launch" / "gz_sim.launch.py"))
     options = {"gz_args": " ".join(_options(context, world)), "on_exit_shutdown": "true"}
@@ -66,12 +66,3 @@ def _bridge(world: Path) -> Any:
         parameters=[{"config_file": str(bridge_file(world))}],
         output="screen",
     )
-
-
-def _share(package: str) -> Path | None:
-    from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
-
-    try:
-        return Path(get_package_share_directory(package))
-    except PackageNotFoundError:
-        return None

@@ -8,11 +8,26 @@ description whose joints are called like that is moved by forecasts, and by noth
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from rffpsr_ros.errors import InputError, shown
 
 MOVING = "revolute", "continuous", "prismatic"
+
+
+def robot_description(file: Path) -> str:
+    """Return what stands in a URDF file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        return file.expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"cannot read the robot's description {file}: {problem}") from None
 
 
 def ghost(description: str, channel: str) -> str:

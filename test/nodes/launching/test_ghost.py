@@ -11,7 +11,7 @@ import yaml
 
 from rffpsr_ros.cli.layouts.curves import observed
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.launching.ghost import ghost, root_link
+from rffpsr_ros.nodes.launching.ghost import ghost, robot_description, root_link
 from rffpsr_ros.signals.channel_file import load_channels
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -54,6 +54,14 @@ def test_names_that_are_no_words_are_written_as_in_field_paths() -> None:
 def test_what_is_no_description_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="the robot's description"):
         ghost(text, "joints")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"robot's description .*nowhere\.urdf.*No such file"):
+        robot_description(tmp_path / "nowhere.urdf")
+    (tmp_path / "picture.urdf").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(InputError, match=r"picture\.urdf"):
+        robot_description(tmp_path / "picture.urdf")
 
 
 def test_the_description_moves_as_the_world_does() -> None:

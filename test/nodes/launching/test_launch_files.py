@@ -24,6 +24,12 @@ PATIENCE = 40.0
 COMMON = {"params_file", "model_path", "namespace", "use_sim_time", "autostart", "log_level"}
 
 
+def has_package(name: str) -> bool:
+    from ament_index_python.packages import get_packages_with_prefixes
+
+    return name in get_packages_with_prefixes()
+
+
 class Launched:
     """A launch file under ``ros2 launch``, in a process of its own."""
 
@@ -103,6 +109,15 @@ def test_every_file_tells_its_arguments(launch: Callable[..., Launched], file: s
     if file == "view.launch.py":  # it starts nodes of other packages only
         absent = COMMON - {"use_sim_time"}
     assert COMMON - declared <= absent
+
+
+def test_view_names_the_packages_that_it_lacks(launch: Callable[..., Launched]) -> None:
+    if has_package("rviz2"):
+        pytest.skip("RViz is installed")
+    shown = launch("view.launch.py")
+    assert shown.process.wait(PATIENCE) == 1
+    shown.end()
+    assert re.search(r"not installed: .*rviz2; apt install .*ros-\$ROS_DISTRO-rviz2", shown.output)
 
 
 def test_filter_without_arguments_waits_for_the_learners_first_model(
