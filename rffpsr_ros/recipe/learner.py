@@ -101,6 +101,7 @@ class RFFPSR:
             "arx_past": 0,
             "narx_past": 0,
             "narx_features": 0,
+            "margin": 0.1,
         }
         return cls(**(of_paper | options))
 

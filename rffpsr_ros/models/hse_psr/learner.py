@@ -38,6 +38,7 @@ class HSEPSROptions(RFFPSROptions):
     narx_past: int = 0
     narx_features: int = 0
     state_rank: int = 20
+    margin: float = 0.1  # the state is all there is, and learned nothing of what lies further out
     memory: float = 2.0
 
     def __post_init__(self) -> None:

@@ -127,7 +127,7 @@ class RFFPSROptions:
     narx_features: int = 100
     narx_learning: NarxLearning = "auto"
     short_past: int = 2
-    margin: float = 0.1
+    margin: float = 0.25
     folds: int | None = None
     seed: int = 0
 

@@ -101,8 +101,8 @@ def run() -> Trajectory:
     observations, actions = run.observations.copy(), run.actions.copy()
     observations[30:33, 0] = np.nan
     observations[50:52] = np.nan
-    actions[70] = 1.5
-    observations[80, 1] += 0.5
+    actions[70] = 3.0
+    observations[80, 1] += 1.0
     return Trajectory(observations, actions, run.period)
 
 
