@@ -84,11 +84,12 @@ def _lines(task: Task, records: Sequence[Record]) -> Iterator[Line]:
     ours = _of(done, OURS)
     if ours is None:
         return
+    label = task.name.removesuffix("_report")
     tests = [test for test in ours.runs[0].scores if not test.endswith(", clipped")]
     for test in tests:
         measured = [record for record in done if all(test in run.scores for run in record.runs)]
         yield Line(
-            task.name if len(tests) == 1 else f"{task.name}, {test}",
+            label if len(tests) == 1 else f"{label}, {test}",
             _error(ours, test),
             _best([r for r in measured if r.method not in _NO_PEERS], ours, test, task),
             _best([r for r in measured if r.method in LINEAR], ours, test, task),
