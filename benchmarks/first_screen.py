@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.hard_classes import REPORTED
 from benchmarks.pairing import Comparison, Verdict, compared
 from benchmarks.records import Record
 from benchmarks.tables import markdown, number
@@ -79,17 +80,22 @@ def _in_words(lines: Sequence[Line]) -> str:
     return " ".join([*told, f"**Won** against all: {', '.join(won) or 'none'}."])
 
 
+def label(task: Task, test: str, tests: Collection[str]) -> str:
+    """Return what one of a task's tests is called in a table of several tasks."""
+    name = task.name.removesuffix(REPORTED)
+    return name if len(tests) == 1 else f"{name}, {test}"
+
+
 def _lines(task: Task, records: Sequence[Record]) -> Iterator[Line]:
     done = [r for r in records if not r.refused and not r.method.startswith(_PAPER)]
     ours = _of(done, OURS)
     if ours is None:
         return
-    label = task.name.removesuffix("_report")
     tests = [test for test in ours.runs[0].scores if not test.endswith(", clipped")]
     for test in tests:
         measured = [record for record in done if all(test in run.scores for run in record.runs)]
         yield Line(
-            label if len(tests) == 1 else f"{label}, {test}",
+            label(task, test, tests),
             _error(ours, test),
             _best([r for r in measured if r.method not in _NO_PEERS], ours, test, task),
             _best([r for r in measured if r.method in LINEAR], ours, test, task),

@@ -29,6 +29,8 @@ from rffpsr_ros.simulation.system import Policy, System, dataset, open_loop
 
 REPORTING = 10
 """The first draw that is for reports only."""
+REPORTED = "_report"
+"""How the names of tasks with such draws end."""
 
 _TESTS = 1_000_000
 """Added to a draw for the seed of its tests, which must not begin like its training data."""
@@ -124,7 +126,7 @@ def _material(
 def reporting(task: Task) -> Task:
     """Return the task with the draws that are for reports only."""
     load = task.load
-    return replace(task, name=f"{task.name}_report", load=lambda draw: load(REPORTING + draw))
+    return replace(task, name=f"{task.name}{REPORTED}", load=lambda draw: load(REPORTING + draw))
 
 
 def _task(name: str, title: str, load: Callable[[int], Material]) -> Task:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from benchmarks.first_screen import OURS
-from benchmarks.pairing import compared, mean_ratio
+from benchmarks.first_screen import OURS, label
+from benchmarks.pairing import compared, mean_ratio, run_errors
 from benchmarks.records import Record
 from benchmarks.tables import markdown, number
 from benchmarks.tasks import Task
@@ -31,11 +31,10 @@ def hard_results(tasks: Sequence[Task], records: Mapping[str, Sequence[Record]])
         done = {one.method: one for one in records[task.name] if not one.refused}
         if OURS not in done:
             continue
-        for test in done[OURS].runs[0].scores:
-            name = task.name.removesuffix("_report")
-            label = name if len(done[OURS].runs[0].scores) == 1 else f"{name}, {test}"
+        tests = done[OURS].runs[0].scores
+        for test in tests:
             row, ratios = _row(done, test)
-            rows.append([label, *row])
+            rows.append([label(task, test, tests), *row])
             best.append(ratios)
     if not rows:
         return
@@ -50,12 +49,8 @@ def hard_results(tasks: Sequence[Task], records: Mapping[str, Sequence[Record]])
 
 def _row(done: Mapping[str, Record], test: str) -> tuple[list[str], list[float]]:
     """Return a test's cells, and the logarithm of the ratio to the best in each draw."""
-    errors = {
-        name: {run.number: float(np.mean(run.scores[test])) for run in record.runs}
-        for name, record in done.items()
-        if name in (OURS, *RIVALS)
-    }
-    ours = errors.pop(OURS)
+    ours = run_errors(done[OURS], test)
+    errors = [run_errors(done[rival], test) for rival in RIVALS if rival in done]
     cells = []
     for rival in RIVALS:
         found = compared(done[OURS], done[rival], test, True) if rival in done else None
@@ -63,7 +58,7 @@ def _row(done: Mapping[str, Record], test: str) -> tuple[list[str], list[float]]
     logarithms = [
         float(np.log(error / min(beside)))
         for draw, error in ours.items()
-        if (beside := [of_rival[draw] for of_rival in errors.values() if draw in of_rival])
+        if (beside := [of_rival[draw] for of_rival in errors if draw in of_rival])
     ]
     to_best = number(float(np.exp(np.mean(logarithms)))) if logarithms else ""
     mean = number(float(np.mean(list(ours.values()))))

@@ -78,7 +78,7 @@ def compared(first: Record, second: Record, test: str, draws: bool) -> Compariso
 
     ``draws`` says whether runs have data of their own.
     """
-    ours, theirs = _errors(first, test), _errors(second, test)
+    ours, theirs = run_errors(first, test), run_errors(second, test)
     by_block = None if draws else _by_block(first, second, test)
     if not draws and draws_nothing(second.method) and len(theirs) == 1:
         theirs = dict.fromkeys(ours, *theirs.values())
@@ -128,7 +128,7 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     return told + (f", open in {counts['open']}" if counts["open"] else "")
 
 
-def _errors(record: Record, test: str) -> dict[int, float]:
+def run_errors(record: Record, test: str) -> dict[int, float]:
     """Return each run's error, mean over horizons."""
     runs = [run for run in record.runs if test in run.scores]
     return {run.number: float(np.mean(run.scores[test])) for run in runs}
