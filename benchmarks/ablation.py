@@ -36,6 +36,8 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     WHOLE: {},
     "features drawn": {"narx_learning": "off"},
     "features learned": {"narx_learning": "on"},
+    "none affine": {"narx_affine": "off"},
+    "all affine": {"narx_affine": "on"},
     "not refined": {"refinement": "none"},
     "without a short window": _NO_SHORT_WINDOW,
     "without a linear term": {"arx_past": 0},

@@ -41,6 +41,14 @@ class PreparedRecordings(NamedTuple):
             np.mean([run.actions[0] for run in self.filled], axis=0),
         )
 
+    def scaled(self, factor: float) -> PreparedRecordings:
+        """Return recordings of signals that are so many times as large."""
+
+        def larger(runs: Sequence[Run]) -> list[Run]:
+            return [Run(factor * run.observations, factor * run.actions) for run in runs]
+
+        return PreparedRecordings(larger(self.recorded), larger(self.filled), self.seen)
+
 
 class Prepared(NamedTuple):
     """Training and validation recordings, and the scaling learned from the former."""

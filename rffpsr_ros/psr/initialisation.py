@@ -6,6 +6,7 @@ recordings ("Model refinement by local optimization").
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.coordinates import change_state_basis, whitening
 from rffpsr_ros.psr.filter_step import Conditioning, Dynamics, filter_runs
-from rffpsr_ros.psr.narx_term import NarxTerm, draw_narx_features, narx_whitening
+from rffpsr_ros.psr.narx_term import NarxDraw, NarxTerm, draw_narx_features, narx_whitening
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 
 STATE_CAP = 5.0
@@ -46,11 +47,16 @@ class RidgeChoices:
     light
         Where refinement from lightly regularised weights starts: more would hold back what gradient
         steps can still correct.
+    steady
+        Where the robot goes further than it did, a predictor's score is at most so many times that
+        of the ARX term alone: without noise the smallest ridges do best within the recordings, and
+        beyond them forecasts may run away.
     """
 
     arx: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     remainder: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     light: float = 1e-3
+    steady: float = 5.0
 
 
 class InitialPredictor(NamedTuple):
@@ -117,7 +123,7 @@ def predictor_regression(
     observed: Sequence[Array],
     structure: FixedStructure,
     dynamics: Dynamics,
-    narx_frequencies: int,
+    drawn: NarxDraw,
     whiten: bool,
     generator: np.random.Generator,
 ) -> PredictorRegression:
@@ -127,7 +133,7 @@ def predictor_regression(
     state's basis is changed to one in which the training states are white.
     """
     if structure.narx_past and structure.narx is None:
-        features = draw_narx_features(runs, structure.narx_past, narx_frequencies, generator)
+        features = draw_narx_features(runs, structure.narx_past, drawn, generator)
         structure = structure._replace(narx=features)
     states = np.concatenate(
         filter_runs(
@@ -153,19 +159,28 @@ def choose_ridges(
     regression: PredictorRegression,
     choices: RidgeChoices,
     score: Callable[[InitialPredictor], float],
+    score_beyond: Callable[[InitialPredictor], float],
 ) -> Starts:
     """Return a lightly regularised predictor, the one with the least score, and what was chosen.
 
     First the ARX term's ridge is chosen, with that term alone; then the remainder's, or none, so
-    that the second predictor is never worse than the ARX term.
+    that the second predictor is never worse than the ARX term. ``score_beyond`` tells how it does
+    further out than ``score`` does: what is not steady there is not chosen.
     """
     arx_ridges = choices.arx if regression.arx_size else choices.arx[:1]
     alone = {ridge: score(regression.predictor(ridge, None)) for ridge in arx_ridges}
     arx_ridge = min(alone, key=lambda ridge: alone[ridge])
     together = {ridge: score(regression.predictor(arx_ridge, ridge)) for ridge in choices.remainder}
-    remainder: float | None = min(together, key=lambda ridge: together[ridge or 0.0])
-    if regression.arx_size and not together[remainder or 0.0] < alone[arx_ridge]:
-        remainder = None
+    most = float("inf")
+    if regression.arx_size:
+        most = choices.steady * score_beyond(regression.predictor(arx_ridge, None))
+    remainder: float | None = None
+    for ridge in sorted(choices.remainder, key=lambda ridge: together[ridge]):
+        if regression.arx_size and not together[ridge] < alone[arx_ridge]:
+            break
+        if math.isinf(most) or score_beyond(regression.predictor(arx_ridge, ridge)) <= most:
+            remainder = ridge
+            break
     notes = {
         "arx_ridge": arx_ridge if regression.arx_size else None,
         "arx_score": alone[arx_ridge] if regression.arx_size else None,

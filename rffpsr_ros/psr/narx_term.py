@@ -41,6 +41,14 @@ Box = tuple[Array, Array, Array, Array]
 """Low and high of observations, then of actions."""
 
 
+class NarxDraw(NamedTuple):
+    """What features are drawn for the term."""
+
+    frequencies: int
+    affine: bool = False
+    """Whether they see observations only, so that the term does not vary with the actions."""
+
+
 class NarxTerm(NamedTuple):
     """Features and gradient of the NARX term; its weights (r_z, d_o) are kept elsewhere."""
 
@@ -77,19 +85,28 @@ def narx_inputs(past: int, observations: Array, actions: Array, limits: Box | No
 
 
 def draw_narx_features(
-    runs: Sequence[Run], past: int, frequencies: int, generator: np.random.Generator
+    runs: Sequence[Run], past: int, wanted: NarxDraw, generator: np.random.Generator
 ) -> FeatureMap:
-    """Draw the features of the windows of ``past`` ticks before every tick of the runs."""
+    """Draw the features of the windows of ``past`` ticks before every tick of the runs.
+
+    Frequencies of an affine term are 0 where actions are: the fewer dimensions are left, the better
+    as many features resolve a function of these.
+    """
+    columns, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
+    whole = past * (columns + acted) + acted
+    seen = past * columns if wanted.affine else whole
 
     def inputs() -> Iterator[Array]:
         for run in runs:
             for ticks in tick_chunks(np.arange(len(run.actions))):
                 windows = tick_windows(run, past, ticks)
-                yield narx_inputs(past, windows.observations, windows.actions)
+                yield narx_inputs(past, windows.observations, windows.actions)[:, :seen]
 
     points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
-    rank = max(1, round(RANK * frequencies))
-    return draw_feature_map(points, frequencies, BANDWIDTH, rank, TOLERANCE, generator, inputs)
+    count = wanted.frequencies
+    rank = max(1, round(RANK * count))
+    drawn = draw_feature_map(points, count, BANDWIDTH, rank, TOLERANCE, generator, inputs)
+    return drawn._replace(frequencies=np.pad(drawn.frequencies, ((0, 0), (0, whole - seen))))
 
 
 def _sample(

@@ -36,6 +36,8 @@ class Family(NamedTuple):
     """The configuration that the others have to beat."""
     quick_start: bool = True
     """Whether what refinement starts from comes of regressions alone."""
+    by_start: bool = False
+    """Whether the best of these starts is selected: refinement is alike for all."""
 
     def only(self, name: str) -> Family:
         """Return the family with a single configuration."""
@@ -57,13 +59,19 @@ def families(
 ) -> list[Family]:
     """Return the families for so many observations and actions.
 
-    The NARX term's features are drawn in one and, where the options have that tried and a step of
-    it costs no more than it may, learned in the other. Drawn ones are the surer where a robot goes
-    beyond what it was learned from, learned ones by far the more exact within.
+    The NARX term's features are drawn, of observations and actions or, where the options have that
+    tried, of observations only; and, where they have that tried and a step of it costs no more than
+    it may, learned. Drawn ones are the surer where a robot goes beyond what it was learned from,
+    learned ones by far the more exact within.
     """
     drawn = configurations(options, settings)
     safest = SAFE if SAFE in drawn else next(iter(drawn))
     found = [Family("rff_psr", drawn, safest)]
+    terms = options.arx_past and options.narx_past and options.narx_features
+    if not terms or len(drawn) == 1:
+        return found
+    if options.narx_affine == "auto":
+        found.append(_affine(drawn[safest], settings))
     learned = replace(drawn[safest], narx_learning="on")
     longer = replace(learned, narx_past=settings.learned_longer * options.narx_past)
     effort = settings.fit.features.within(options.iterations)
@@ -72,31 +80,48 @@ def families(
         for name, one in {"learned": learned, "learned, longer": longer}.items()
         if affordable(effort, one.arx_past, one.narx_past, columns, acted)
     }
-    choice = options.narx_learning == "auto" and len(drawn) > 1
-    terms = options.arx_past and options.narx_past and options.narx_features
-    if choice and terms and effort.steps and "learned" in offered:
+    if options.narx_learning == "auto" and effort.steps and "learned" in offered:
         found.append(Family("rff_psr, learned", offered, "learned", quick_start=False))
     return found
+
+
+def _affine(safe: RFFPSROptions, settings: RecipeSettings) -> Family:
+    """Return the family that is affine in actions, with windows of several lengths."""
+    features = settings.affine_features * safe.narx_features
+    affine = replace(safe, narx_affine="on", narx_features=features)
+    lengths = {past for past in settings.affine_windows if past <= safe.arx_past}
+    offered = {"affine": affine} | {
+        f"affine, {past}": replace(affine, narx_past=past)
+        for past in sorted(lengths - {safe.narx_past})
+    }
+    return Family("rff_psr, affine", offered, "affine", by_start=True)
 
 
 def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str, RFFPSROptions]:
     """Return the configurations with drawn features by name; one, if the options leave no choice.
 
     Refinement starts from regressions whose ridges did best, with gentle steps, or from lightly
-    regularised ones, with full steps; ARX and NARX term have long windows or short ones.
+    regularised ones, with full steps; ARX and NARX term have short windows, or the NARX term a long
+    one.
     """
     if options.refinement != "rollout" or options.refine_from != "both":
         return {"as given": options}
-    drawn = replace(options, narx_learning="off") if options.narx_learning == "auto" else options
+    learning, affine = (
+        "off" if choice == "auto" else choice
+        for choice in (options.narx_learning, options.narx_affine)
+    )
+    drawn = replace(options, narx_learning=learning, narx_affine=affine)
     safe = replace(drawn, refine_from="regularised")
     found = {SAFE: safe, "light": replace(safe, refine_from="light")}
-    if options.arx_past and options.narx_features and options.short_past:
-        found["short"] = replace(
-            safe,
-            arx_past=options.short_past,
-            narx_past=options.short_past,
-            narx_features=settings.short_features * options.narx_features,
-        )
+    if not (options.arx_past and options.narx_features):
+        return found
+    more = replace(safe, narx_features=settings.short_features * options.narx_features)
+    if options.short_past:
+        past = options.short_past
+        found["short"] = replace(more, arx_past=past, narx_past=past)
+    long = min(settings.long_window, options.arx_past)
+    if options.narx_past < long:
+        found["long"] = replace(more, narx_past=long)
     return found
 
 
@@ -145,7 +170,7 @@ def _n4sid(prepared: Preparation, settings: RecipeSettings) -> Candidate | None:
     past, future = min(options.arx_past, settings.subspace_past), options.future
     columns = len(like.observation_names) + len(like.action_names)
     ticks = sum(map(len, prepared.recordings))
-    share = settings.few_subspace if ticks < settings.few_ticks else settings.weights_per_tick
+    share = settings.few_subspace if settings.are_few(ticks) else settings.weights_per_tick
     if (past + future) * columns > share * ticks:
         return None
     model = N4SID(past, future).fit(prepared.recordings)

@@ -166,7 +166,7 @@ class RFFPSR:
         progress: Progress,
         client: Any,
     ) -> _Fitted:
-        settings = self.settings
+        settings = self.settings.following(sum(map(len, [*train, *(validation or ())])))
         with one_blas_thread(), workers_for(client, self.processes) as workers:
             prepared = prepare(train, validation, self.options, settings, progress, workers)
             if len(prepared.folds) == 1:
@@ -219,7 +219,8 @@ def _fit_ensemble(
     like = prepared.recordings[0]
     columns, acted = len(like.observation_names), len(like.action_names)
     offered = families(chosen.options, settings, columns, acted)
-    selections = select(chosen.learners, offered, settings)
+    few = settings.are_few(sum(map(len, prepared.recordings)))
+    selections = select(chosen.learners, offered, settings, few)
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
     own = [Candidate(one.family, one.models, one.models) for one in selections]

@@ -31,6 +31,7 @@ from rffpsr_ros.psr.initialisation import (
     Starts,
     predictor_regression,
 )
+from rffpsr_ros.psr.narx_term import NarxDraw
 from rffpsr_ros.psr.predictor import FixedStructure
 from rffpsr_ros.psr.streaming import KeptTwoStages, learn_more, system_of
 from rffpsr_ros.psr.system_map import contract
@@ -166,6 +167,5 @@ def _regressed(
 ) -> PredictorRegression:
     """Return the regression of all that predicts around dynamics."""
     runs, seen = prepared.train.filled, prepared.train.seen
-    return predictor_regression(
-        runs, seen, structure, dynamics, options.narx_features, whiten, generator
-    )
+    drawn = NarxDraw(options.narx_features, options.narx_affine == "on")
+    return predictor_regression(runs, seen, structure, dynamics, drawn, whiten, generator)

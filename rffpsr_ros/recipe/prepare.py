@@ -118,7 +118,8 @@ def _for_several_models(
 
 def _are_few(recordings: Sequence[Trajectory], settings: RecipeSettings) -> bool:
     """Return whether recordings are so short that long windows hardly fit into them."""
-    return settings.fewest_ticks <= sum(map(len, recordings)) < settings.few_ticks
+    ticks = sum(map(len, recordings))
+    return settings.fewest_ticks <= ticks and settings.are_few(ticks)
 
 
 def _for_few_data(

@@ -1,4 +1,8 @@
-"""Which configurations of RFF-PSR are learned on all folds: decided on the first two."""
+"""Which configurations of RFF-PSR are learned on all folds: decided on the first two.
+
+Of few data that would be decided by what little the two hold out, and trials are short: there it is
+decided on all folds.
+"""
 
 from __future__ import annotations
 
@@ -46,15 +50,15 @@ class Selection(NamedTuple):
 
 
 def select(
-    learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings
+    learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings, few: bool
 ) -> list[Selection]:
-    """Return the best configuration of each family that is promising."""
+    """Return the best configuration of each family that is promising; ``few``: of few data."""
     hopeful = _promising(learners[0], families, settings)
     if len(hopeful) > 1:
         for family in hopeful:
             learners[1].expect(family.configurations[family.safe])
         learners[0].begin([one for family in hopeful for one in family.configurations.values()])
-    return [_best_of(family, learners, settings) for family in hopeful]
+    return [_best_of(family, learners, settings, few) for family in hopeful]
 
 
 def _promising(
@@ -95,19 +99,57 @@ def _lead(learner: Learns, family: Family) -> str:
     return min(known, key=lambda name: learner.start_score(known[name]))
 
 
-def _best_of(family: Family, learners: Sequence[Learns], settings: RecipeSettings) -> Selection:
-    """Return the best configuration of a family, with a model for each of the folds.
+def _best_of(
+    family: Family, learners: Sequence[Learns], settings: RecipeSettings, few: bool
+) -> Selection:
+    """Return the best configuration of a family, with a model for each of the folds."""
+    if len(family.configurations) == 1:
+        return _learned(learners, family, family.safe, [], {})
+    judges = learners if few else learners[:2]
+    if family.by_start:
+        return _best_start(family, learners, judges, settings)
+    return _best_trial(family, learners, judges, settings)
 
-    With a choice every configuration is tried on the first fold, the most promising one first:
-    others can be given up as soon as they are seen to stay far behind. Those that are close there
-    are tried on the second too: few recordings in one fold may flatter one. Scores are geometric
-    means.
+
+def _best_start(
+    family: Family,
+    learners: Sequence[Learns],
+    judges: Sequence[Learns],
+    settings: RecipeSettings,
+) -> Selection:
+    """Return the configuration whose starts are best on the folds that judge.
+
+    Those that are far from the best on the first one are not looked at on the others.
+    """
+    configurations = family.configurations
+    first, *others = judges
+    first.begin(configurations.values())
+    starts = {name: [first.start_score(one)] for name, one in configurations.items()}
+    lowest = min(starts.values())[0]
+    close = [name for name, (score,) in starts.items() if score <= settings.close * lowest]
+    for learner in others if len(close) > 1 else ():
+        learner.begin([configurations[name] for name in close])
+        for name in close:
+            starts[name].append(learner.start_score(configurations[name]))
+    scores = {name: _mean(found) for name, found in starts.items()}
+    return _learned(learners, family, min(close, key=scores.__getitem__), [], scores)
+
+
+def _best_trial(
+    family: Family,
+    learners: Sequence[Learns],
+    judges: Sequence[Learns],
+    settings: RecipeSettings,
+) -> Selection:
+    """Return the configuration whose trials are best on the folds that judge.
+
+    Every configuration is tried on the first fold, the most promising one first: others can be
+    given up as soon as they are seen to stay far behind. Those that are close there are tried on
+    the others too: few recordings in one fold may flatter one. Scores are geometric means.
     """
     configurations, safe = family.configurations, family.safe
-    if len(configurations) == 1:
-        return _learned(learners, family, safe, [], {})
-    first, *others = learners
-    for learner in others:
+    first, *others = judges
+    for learner in learners[1:]:
         learner.begin([configurations[safe]])
     first.begin(configurations.values())
     order = sorted(configurations, key=lambda name: first.start_score(configurations[name]))
@@ -117,10 +159,11 @@ def _best_of(family: Family, learners: Sequence[Learns], settings: RecipeSetting
     trials |= {name: [first.trial(configurations[name])] for name in order[1:]}
     close = _close(trials, safe, settings.close)
     if len(close) > 1:
-        for name in close:
-            others[0].expect(configurations[name])
-        for name in close:
-            trials[name].append(others[0].trial(configurations[name]))
+        again = [(learner, name) for learner in others for name in close]
+        for learner, name in again:
+            learner.expect(configurations[name])
+        for learner, name in again:
+            trials[name].append(learner.trial(configurations[name]))
     scores = {name: _score(made) for name, made in trials.items()}
     best = min(close, key=scores.__getitem__)
     if safe in close and scores[best] >= settings.clearly_better * scores[safe]:
@@ -153,5 +196,8 @@ def _learned(
 
 
 def _score(trials: Sequence[Trial]) -> float:
-    scores = [trial.score for trial in trials]
+    return _mean([trial.score for trial in trials])
+
+
+def _mean(scores: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(scores, 1e-30)))))

@@ -7,7 +7,7 @@ stand where that is - filling of gaps, fit of a single model - and are part of t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Real
 
 from rffpsr_ros.data.damage import DamageThresholds
@@ -71,6 +71,10 @@ class RecipeSettings:
     fewest_ticks: int = 100
     """With fewer ticks than these there is nothing to judge by, and a single model is learned."""
 
+    few_block_ticks: int = 60
+    """`block_ticks` of few data: of a record that rings down each third is unlike the others, and
+    so a model learned without one, but blocks in turn are alike."""
+
     few_windows: tuple[int, ...] = (8, 10)
     """Ticks of the shorter windows: a slow process of 200 ticks is forecast up to twice as well
     with these, a vibration of 600 is not."""
@@ -90,6 +94,16 @@ class RecipeSettings:
     short_features: int = 3
     """With short windows there are so many times as many random features: those of few variables
     resolve a nonlinear function that those of many cannot."""
+
+    long_window: int = 10
+    """Ticks of a NARX term that resolves what noise hides in the newest ones; it has as many
+    features as that of short windows."""
+
+    affine_windows: tuple[int, ...] = (2, 3, 6, 10)
+    """Ticks of NARX terms that see observations only, beside that of the options; all are tried."""
+
+    affine_features: int = 3
+    """They have so many times as many random features."""
 
     learned_longer: int = 2
     """Learned features of windows that are so many times as long are tried too: what can be learned
@@ -196,3 +210,11 @@ class RecipeSettings:
             value = getattr(self, one.name)
             if isinstance(value, Real):
                 require(one.name, value, lambda v: v > 0, "greater than 0")
+
+    def are_few(self, ticks: int) -> bool:
+        """Return whether recordings of so many ticks in all are few data."""
+        return ticks < self.few_ticks
+
+    def following(self, ticks: int) -> RecipeSettings:
+        """Return the settings that are meant for recordings of so many ticks in all."""
+        return replace(self, block_ticks=self.few_block_ticks) if self.are_few(ticks) else self

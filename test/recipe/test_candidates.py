@@ -22,12 +22,15 @@ def prepared(options: RFFPSROptions, ticks: int = 120, columns: int = 1) -> Prep
 
 def test_all_configurations_compete_where_the_options_leave_the_choice() -> None:
     found = configurations(RFFPSROptions(), RecipeSettings(short_features=5))
-    assert list(found) == [SAFE, "light", "short"]
+    assert list(found) == [SAFE, "light", "short", "long"]
     assert (found[SAFE].refine_from, found["light"].refine_from) == ("regularised", "light")
     short = found["short"]
     assert (short.arx_past, short.narx_past, short.past) == (2, 2, 20)
     assert short.narx_features == 5 * RFFPSROptions().narx_features
     assert "short" not in configurations(RFFPSROptions(short_past=0), SETTINGS)
+    assert (found["long"].arx_past, found["long"].narx_past) == (20, 10)
+    assert configurations(RFFPSROptions(arx_past=8), SETTINGS)["long"].narx_past == 8
+    assert "long" not in configurations(RFFPSROptions(narx_past=10), SETTINGS)
 
 
 @pytest.mark.parametrize(

@@ -15,30 +15,38 @@ from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.trials import Trial
 
 Scores = Mapping[str, tuple[float, ...]]
+BAD = 99.0
 
 
 def name_of(options: RFFPSROptions) -> str:
     if options.narx_learning == "on":
         return "learned, longer" if options.narx_past > 4 else "learned"
+    if options.narx_affine == "on":
+        return "affine" if options.narx_past == 4 else f"affine, {options.narx_past}"
     if options.refine_from == "light":
         return "light"
+    if options.narx_past == 10:
+        return "long"
     return "short" if options.arx_past == options.short_past else "regularised"
 
 
 class Fold:
-    """One fold's learner, which has its scores from a table."""
+    """One fold's learner, which has its scores from a table; what is not there is bad."""
 
     def __init__(self, number: int, scores: Scores, made: list[tuple[str, int]]) -> None:
         self.number, self.scores, self.made = number, scores, made
 
+    def score(self, options: RFFPSROptions) -> float:
+        scores = self.scores.get(name_of(options), (BAD,) * 3)
+        return scores[self.number]
+
     def start_score(self, options: RFFPSROptions) -> float:
-        return 2 * self.scores[name_of(options)][self.number]
+        return 2 * self.score(options)
 
     def trial(self, options: RFFPSROptions) -> Trial:
-        name = name_of(options)
-        self.made.append((name, self.number))
+        self.made.append((name_of(options), self.number))
         nothing = THIS_PROCESS.submit(lambda _: cast(RFFPSRModel, None), silent)
-        return Trial(self.scores[name][self.number], lambda: nothing)
+        return Trial(self.score(options), lambda: nothing)
 
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Nothing is computed beforehand."""
@@ -47,13 +55,13 @@ class Fold:
         """Nothing is computed beforehand."""
 
 
-def taken(scores: Scores) -> tuple[str, list[tuple[str, int]]]:
+def taken(scores: Scores, few: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """Return the configuration that was selected, and all trials (name, fold) in their order."""
     made: list[tuple[str, int]] = []
     settings = RecipeSettings()
     learners = [Fold(n, scores, made) for n in range(3)]
     drawn = Family("rff_psr", configurations(RFFPSROptions(), settings), SAFE)
-    (selection,) = select(learners, [drawn], settings)
+    (selection,) = select(learners, [drawn], settings, few)
     return name_of(selection.options), made
 
 
@@ -81,21 +89,32 @@ def test_the_configuration_is_selected_by_two_folds_where_one_does_not_decide(
 ) -> None:
     chosen, made = taken(scores)
     assert chosen == selected
-    assert {name for name, fold in made if fold == 0} == {"light", "regularised", "short"}
+    assert {name for name, fold in made if fold == 0} == {"light", "regularised", "short", "long"}
     assert {tried for tried, fold in made if fold == 1} == second
     assert [tried for tried, fold in made if fold == 2] == [selected]
     assert len(set(made)) == len(made)
-    promise = [scores[tried][0] for tried, fold in made if fold == 0]
+    promise = [scores.get(tried, (BAD,))[0] for tried, fold in made if fold == 0]
     assert promise == sorted(promise)
+
+
+def test_of_few_data_all_folds_decide() -> None:
+    scores = {"light": (0.8, 0.7, 9.0), "regularised": (1.0,) * 3, "short": (1.1, 9.0, 9.0)}
+    chosen, made = taken(scores, few=True)
+    assert chosen == "regularised"
+    assert {tried for tried, fold in made if fold == 2} == {"regularised", "light"}
 
 
 def offered(**options: object) -> list[Family]:
     return families(RFFPSROptions(**options), RecipeSettings(), 1, 1)  # type: ignore[arg-type]
 
 
-def test_learned_features_are_a_family_of_their_own() -> None:
-    drawn, learned = offered()
-    assert set(drawn.configurations) == {SAFE, "light", "short"}
+def test_learned_features_are_a_family_of_their_own_and_affine_ones() -> None:
+    drawn, affine, learned = offered()
+    assert set(drawn.configurations) == {SAFE, "light", "short", "long"}
+    assert {one.narx_affine for one in drawn.configurations.values()} == {"off"}
+    assert {one.narx_affine for one in affine.configurations.values()} == {"on"}
+    assert {one.narx_affine for one in learned.configurations.values()} == {"off"}
+    assert [one.narx_past for one in affine.configurations.values()] == [4, 2, 3, 6, 10]
     assert set(learned.configurations) == {"learned", "learned, longer"}
     assert [one.narx_past for one in learned.configurations.values()] == [4, 8]
     assert {one.narx_learning for one in drawn.configurations.values()} == {"off"}
@@ -105,32 +124,36 @@ def test_learned_features_are_a_family_of_their_own() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"narx_learning": "off"},
-        {"narx_learning": "on"},
+        {"narx_learning": "off", "narx_affine": "off"},
+        {"narx_learning": "on", "narx_affine": "on"},
         {"narx_past": 0},
         {"narx_features": 0},
         {"arx_past": 0},
-        {"iterations": 1},
+        {"iterations": 1, "narx_affine": "off"},
         {"refine_from": "light"},
     ],
 )
 def test_there_is_one_family_where_options_leave_no_choice(options: dict[str, object]) -> None:
     (family,) = offered(**options)
     assert family.name == "rff_psr"
+    choices = {key: value for key, value in options.items() if key.startswith("narx_l")}
+    for one in family.configurations.values():
+        assert {key: getattr(one, key) for key in choices} == choices
 
 
 def test_features_are_not_learned_where_columns_make_it_too_dear() -> None:
-    assert len(families(RFFPSROptions(), RecipeSettings(), 6, 4)) == 1
+    found = families(RFFPSROptions(), RecipeSettings(), 6, 4)
+    assert [family.name for family in found] == ["rff_psr", "rff_psr, affine"]
 
 
 @pytest.mark.parametrize(
     ("learned", "left"),
     [
-        (0.9, {"rff_psr": 3, "rff_psr, learned": 2}),
+        (0.9, {"rff_psr": 4, "rff_psr, learned": 2}),
         (0.2, {"rff_psr": 1, "rff_psr, learned": 2}),
         (0.03, {"rff_psr, learned": 2}),
-        (5.0, {"rff_psr": 3, "rff_psr, learned": 1}),
-        (30.0, {"rff_psr": 3}),
+        (5.0, {"rff_psr": 4, "rff_psr, learned": 1}),
+        (30.0, {"rff_psr": 4}),
     ],
 )
 def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
@@ -145,7 +168,7 @@ def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
         "learned, longer": (9 * learned,),
     }
     learners = [Fold(n, scores, made) for n in range(3)]
-    selections = select(learners, offered(), RecipeSettings())
+    selections = select(learners, offered(), RecipeSettings(), few=False)
     assert {one.family: max(1, len(one.scores)) for one in selections} == left
     assert {name for name, fold in made if fold == 2} == {
         "learned" if "learned" in family else "regularised" for family in left
@@ -162,7 +185,27 @@ def test_of_a_family_with_quick_starts_the_one_that_starts_best_is_judged() -> N
         "learned, longer": (9.0,),
     }
     learners = [Fold(n, scores, made) for n in range(3)]
-    drawn, learned = select(learners, offered(), RecipeSettings())
+    drawn, learned = select(learners, offered(), RecipeSettings(), few=False)
     assert name_of(drawn.options) == "short"
     assert name_of(learned.options) == "learned"
     assert ("regularised", 0) not in made
+
+
+@pytest.mark.parametrize(
+    ("few", "starts", "best"),
+    [
+        (False, {"affine": (1.0, 2.0, 1.0), "affine, 2": (1.1, 1.0, 9.0)}, "affine, 2"),
+        (True, {"affine": (1.0, 2.0, 1.0), "affine, 2": (1.1, 1.0, 9.0)}, "affine"),
+        (False, {"affine": (1.0, 2.0, 1.0), "affine, 2": (2.0, 0.1, 0.1)}, "affine"),
+    ],
+)
+def test_of_affine_features_the_best_start_is_selected(
+    few: bool, starts: Scores, best: str
+) -> None:
+    made: list[tuple[str, int]] = []
+    learners = [Fold(n, starts, made) for n in range(3)]
+    affine = next(one for one in offered() if one.name == "rff_psr, affine")
+    (selection,) = select(learners, [affine], RecipeSettings(), few)
+    assert name_of(selection.options) == best
+    assert made == [(best, fold) for fold in range(3)]
+    assert set(selection.scores) == set(affine.configurations)

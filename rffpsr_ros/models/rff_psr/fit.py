@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from rffpsr_ros.psr.initialisation import (
     choose_ridges,
     predictor_regression,
 )
+from rffpsr_ros.psr.narx_term import NarxDraw
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.psr.refinement.rollout_refinement import (
@@ -40,6 +42,7 @@ from rffpsr_ros.psr.refinement.rollout_refinement import (
     refine_rollout,
     validation_score,
 )
+from rffpsr_ros.psr.refinement.segments import Segments
 from rffpsr_ros.psr.system_map import contract
 
 STATE_BLOW_UP = 1e3
@@ -235,21 +238,46 @@ def _starts(
     settings: FitSettings,
     generator: np.random.Generator,
 ) -> Starts:
-    """Fit ARX term, NARX term and prediction weights around the learned dynamics."""
+    """Fit ARX term, NARX term and prediction weights around the learned dynamics.
+
+    Where the options leave open what the NARX term sees, it is what does best.
+    """
+    choice = structure.narx_past and len(prepared.validation.filled) > 0
+    tried = {"off": [False], "on": [True], "auto": [False, True] if choice else [False]}
+    draws = [NarxDraw(options.narx_features, one) for one in tried[options.narx_affine]]
+    starts = [
+        _start(prepared, structure, dynamics, one, options, settings, generator) for one in draws
+    ]
+    return min(starts, key=lambda start: start.score)
+
+
+def _start(
+    prepared: Prepared,
+    structure: FixedStructure,
+    dynamics: Dynamics,
+    drawn: NarxDraw,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    generator: np.random.Generator,
+) -> Starts:
+    """Return starts whose NARX term has features that are drawn like this."""
     runs, seen = prepared.train.filled, prepared.train.seen
     whiten = options.refinement == "rollout"
-    regression = predictor_regression(
-        runs, seen, structure, dynamics, options.narx_features, whiten, generator
-    )
+    regression = predictor_regression(runs, seen, structure, dynamics, drawn, whiten, generator)
     # Scores need no double precision, and its cosines cost ten times as much.
     structure = regression.structure.astype(np.float32)
-    judged = judged_segments(prepared.validation, structure, options, settings)
-    horizon = options.rollout_horizon
+    further = prepared.validation.scaled(settings.beyond)
+    within, beyond = (
+        judged_segments(part, structure, options, settings)
+        for part in (prepared.validation, further)
+    )
 
-    def score(predictor: InitialPredictor) -> float:
-        return validation_score(predictor.parameters.astype(np.float32), structure, judged, horizon)
+    def score(predictor: InitialPredictor, judged: Segments) -> float:
+        single = predictor.parameters.astype(np.float32)
+        return validation_score(single, structure, judged, options.rollout_horizon)
 
-    return choose_ridges(regression, settings.ridges, score)
+    scores = partial(score, judged=within), partial(score, judged=beyond)
+    return choose_ridges(regression, settings.ridges, *scores)
 
 
 def _metrics(

@@ -12,7 +12,7 @@ from rffpsr_ros.psr.two_stage import StageOneMethod
 Refinement = Literal["rollout", "window", "none"]
 Forecast = Literal["rollout", "window"]
 RefineFrom = Literal["both", "light", "regularised"]
-NarxLearning = Literal["off", "auto", "on"]
+OffAutoOn = Literal["off", "auto", "on"]
 
 
 RIDGE_WINDOWS = 1000
@@ -79,6 +79,10 @@ class RFFPSROptions:
         Ticks of history in the ARX term, fewer where `past` is; 0: no such term.
     narx_past, narx_features
         Ticks of history and random frequencies of the NARX term; 0: none.
+    narx_affine
+        Whether the NARX term's features see observations only, so that the next observation is
+        affine in the actions, which the ARX term has, as it is where an action is a force; "auto":
+        what does better on held-out recordings.
     narx_learning
         Whether the NARX term's features are learned before refinement, and not only drawn; "auto":
         models of both kinds are blended or, where there is a single model, what is clearly better
@@ -125,7 +129,8 @@ class RFFPSROptions:
     arx_past: int = 20
     narx_past: int = 4
     narx_features: int = 100
-    narx_learning: NarxLearning = "auto"
+    narx_affine: OffAutoOn = "auto"
+    narx_learning: OffAutoOn = "auto"
     short_past: int = 2
     margin: float = 0.25
     folds: int | None = None
@@ -139,9 +144,10 @@ class RFFPSROptions:
         InputError
             If an option has the wrong type or is out of its range.
         """
-        learning: Any = self.narx_learning
-        if isinstance(learning, bool):  # as YAML reads the words on and off
-            object.__setattr__(self, "narx_learning", "on" if learning else "off")
+        for name in ("narx_affine", "narx_learning"):
+            choice: Any = getattr(self, name)
+            if isinstance(choice, bool):  # as YAML reads the words on and off
+                object.__setattr__(self, name, "on" if choice else "off")
         for name, hint in get_type_hints(type(self)).items():
             check_type(name, getattr(self, name), hint)
         for name in _AT_LEAST_ONE:

@@ -21,6 +21,11 @@ class FitSettings:
     ridges: RidgeChoices = field(default_factory=RidgeChoices)
     """Among which the ridges of the weights before refinement are chosen."""
 
+    beyond: float = 1.25
+    """Judged further out than the recordings go means: on held-out ones so many times as large
+    (in standard units, about their mean). That is no truth of a nonlinear robot, but forecasts of
+    it must not run away."""
+
     refinement: RefinementOptions = field(default_factory=RefinementOptions)
     """How refinement by rolling out goes on. Horizon, iterations, learning rate, batch and
     minibatches are those of the model's options."""
