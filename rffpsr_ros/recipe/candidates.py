@@ -62,16 +62,14 @@ def families(
     The NARX term's features are drawn, of observations and actions or, where the options have that
     tried, of observations only; and, where they have that tried and a step of it costs no more than
     it may, learned. Drawn ones are the surer where a robot goes beyond what it was learned from,
-    learned ones by far the more exact within.
+    learned ones by far the more exact within. Of so many columns that a step would cost more, live
+    use of several families would, too: there they are configurations of one.
     """
     drawn = configurations(options, settings)
     safest = SAFE if SAFE in drawn else next(iter(drawn))
-    found = [Family("rff_psr", drawn, safest)]
     terms = options.arx_past and options.narx_past and options.narx_features
     if not terms or len(drawn) == 1:
-        return found
-    if options.narx_affine == "auto":
-        found.append(_affine(drawn[safest], settings))
+        return [Family("rff_psr", drawn, safest)]
     learned = replace(drawn[safest], narx_learning="on")
     longer = replace(learned, narx_past=settings.learned_longer * options.narx_past)
     effort = settings.fit.features.within(options.iterations)
@@ -80,7 +78,13 @@ def families(
         for name, one in {"learned": learned, "learned, longer": longer}.items()
         if affordable(effort, one.arx_past, one.narx_past, columns, acted)
     }
-    if options.narx_learning == "auto" and effort.steps and "learned" in offered:
+    affine = _affine(drawn[safest], settings)
+    wanted = options.narx_affine == "auto"
+    if "learned" not in offered:
+        drawn |= {affine.safe: affine.configurations[affine.safe]} if wanted else {}
+        return [Family("rff_psr", drawn, safest)]
+    found = [Family("rff_psr", drawn, safest), *([affine] if wanted else [])]
+    if options.narx_learning == "auto" and effort.steps:
         found.append(Family("rff_psr, learned", offered, "learned", quick_start=False))
     return found
 

@@ -15,6 +15,7 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
     "features": 20, "iterations": 5, "narx_features": 10, "refine_from": "regularised",
+    "narx_affine": "off",
     "narx_learning": "off",
 }  # fmt: skip
 

@@ -142,8 +142,10 @@ def test_there_is_one_family_where_options_leave_no_choice(options: dict[str, ob
 
 
 def test_features_are_not_learned_where_columns_make_it_too_dear() -> None:
-    found = families(RFFPSROptions(), RecipeSettings(), 6, 4)
-    assert [family.name for family in found] == ["rff_psr", "rff_psr, affine"]
+    (family,) = families(RFFPSROptions(), RecipeSettings(), 6, 4)
+    assert set(family.configurations) == {SAFE, "light", "short", "long", "affine"}
+    (alone,) = families(RFFPSROptions(narx_affine="off"), RecipeSettings(), 6, 4)
+    assert set(alone.configurations) == {SAFE, "light", "short", "long"}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ LEARNING = {
     "future": 3,
     "arx_past": 5,
     "narx_features": 10,
+    "narx_affine": "off",
     "narx_learning": "off",
 }
 
