@@ -78,7 +78,7 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
         recordings()
     ),
     "hse_psr": lambda: HSEPSR(past=3, future=3, rank=8).fit(recordings(3, 120)),
-    "ensemble": lambda: RFFPSR(**SMALL, folds=2).fit(recordings(4)),
+    "ensemble": lambda: RFFPSR(**SMALL, folds=2, narx_affine="off").fit(recordings(4)),
     "ensemble with limits": limited,
     "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1).fit(recordings()),
 }

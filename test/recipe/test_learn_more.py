@@ -29,6 +29,7 @@ QUICK: dict[str, Any] = {
     "features": 20,
     "rank": 10,
     "narx_features": 20,
+    "narx_affine": "off",
     "iterations": 20,
     "short_past": 0,
 }
