@@ -82,7 +82,7 @@ class RFFPSROptions:
     narx_affine
         Whether the NARX term's features see observations only, so that the next observation is
         affine in the actions, which the ARX term has, as it is where an action is a force; "auto":
-        what does better on held-out recordings.
+        what does better on held-out recordings. Learned features see the actions in any case.
     narx_learning
         Whether the NARX term's features are learned before refinement, and not only drawn; "auto":
         models of both kinds are blended or, where there is a single model, what is clearly better
