@@ -42,7 +42,8 @@ def blend_long_horizons(
     Nor where the model itself is to have no ARX or no NARX term.
     """
     options = prepared.options
-    if not (options.arx_past and options.narx_features):
+    longest = max(map(len, prepared.recordings))
+    if not (options.arx_past and options.narx_features and longest >= settings.simulated_ticks):
         return None
     blocks = [long_blocks(of_fold, settings) for of_fold in judged_blocks(prepared, settings)]
     if not all(blocks):

@@ -183,6 +183,9 @@ class RecipeSettings:
     """A candidate that nowhere has a larger weight is left out: it would cost more than it
     gives."""
 
+    simulated_ticks: int = 200
+    """Only where recordings have so many ticks is anything learned for longer horizons."""
+
     long_blocks: int = 4
     """Blocks of a fold that simulations are judged on, at the most."""
 
