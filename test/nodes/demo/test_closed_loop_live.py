@@ -63,7 +63,7 @@ def test_a_robot_in_another_process_follows_a_sine(
     with NodeProcesses(tmp_path / "log", {}) as nodes:
         nodes.start(
             "simulator_node",
-            {"publish_clock": True, "speed": 4.0, "wait_for_commands": True, "seed": 1},
+            {"publish_clock": True, "speed": 2.0, "wait_for_commands": True, "seed": 1},
         )
         with closing(Observer(configuration, nodes.check, print)) as observer:
             run = controlled_run(nodes, observer, model)

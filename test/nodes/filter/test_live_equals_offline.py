@@ -101,7 +101,7 @@ def jackal_model(bag: Path, checkout: Path, path: Path) -> Path:
     from dataclasses import replace
 
     configuration = load_channels(checkout / "config" / "jackal.yaml")
-    model = RFFPSR(iterations=2, features=40, past=8, future=5, arx_past=8).fit(
+    model = RFFPSR(iterations=2, features=40, past=8, future=5, arx_past=8, narx_affine="off").fit(
         read_bags(bag, configuration)
     )
     types = {
