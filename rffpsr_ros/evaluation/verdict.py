@@ -7,6 +7,7 @@ was trained on, or is promised by bands and not kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -134,11 +135,11 @@ def _gain(paired: PairedErrors, standing: Standing, judged_on: str) -> str:
             f" {_change(value)}, {share} from {_change(low)} to {_change(high)}"
         )
     good = standing == "better"
-    ends = sorted(abs(100 * (1 - end)) for end in (low, high))
+    least, most = (_percent(end) for end in sorted((low, high), key=lambda end: abs(1 - end)))
     sure = paired.by_horizon.high < 1 if good else paired.by_horizon.low > 1
     return (
         f"on {judged_on} the squared error of forecasts {ahead} is {_change(value)} than that of"
-        f" {name} ({share}: {ends[0]:.0f} to {ends[1]:.0f} %), surely so {_horizons(sure)}"
+        f" {name} ({share}: {least} to {most} %), surely so {_horizons(sure)}"
         f"{'' if good else '; prefer the simpler one, or record more'}"
     )
 
@@ -190,8 +191,14 @@ def _hardest(paired: PairedErrors) -> list[str]:
 
 
 def _change(ratio: float) -> str:
-    percent = 100 * (ratio - 1)
-    return f"{abs(percent):.0f} % {'lower' if percent <= 0 else 'higher'}"
+    return f"{_percent(ratio)} % {'lower' if ratio <= 1 else 'higher'}"
+
+
+def _percent(ratio: float) -> str:
+    """Return how far a ratio is from 1, in percent; what is left of 100 % is not rounded away."""
+    left = 100 * ratio
+    digits = math.ceil(-math.log10(left)) if 0 < left < 1 else 0
+    return f"{abs(100 - left):.{digits}f}"
 
 
 def _horizons(which: NDArray[np.bool_]) -> str:
