@@ -6,7 +6,6 @@ recordings ("Model refinement by local optimization").
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -167,23 +166,22 @@ def choose_ridges(
     that the second predictor is never worse than the ARX term. ``score_beyond`` tells how it does
     further out than ``score`` does: what is not steady there is not chosen.
     """
-    arx_ridges = choices.arx if regression.arx_size else choices.arx[:1]
+    has_arx = regression.arx_size > 0
+    arx_ridges = choices.arx if has_arx else choices.arx[:1]
     alone = {ridge: score(regression.predictor(ridge, None)) for ridge in arx_ridges}
     arx_ridge = min(alone, key=lambda ridge: alone[ridge])
     together = {ridge: score(regression.predictor(arx_ridge, ridge)) for ridge in choices.remainder}
-    most = float("inf")
-    if regression.arx_size:
+    better = sorted(together, key=lambda ridge: together[ridge])
+    remainder = better[0] if better else None
+    if has_arx:
+        better = [ridge for ridge in better if together[ridge] < alone[arx_ridge]]
         most = choices.steady * score_beyond(regression.predictor(arx_ridge, None))
-    remainder: float | None = None
-    for ridge in sorted(choices.remainder, key=lambda ridge: together[ridge]):
-        if regression.arx_size and not together[ridge] < alone[arx_ridge]:
-            break
-        if math.isinf(most) or score_beyond(regression.predictor(arx_ridge, ridge)) <= most:
-            remainder = ridge
-            break
+        remainder = next(
+            (r for r in better if score_beyond(regression.predictor(arx_ridge, r)) <= most), None
+        )
     notes = {
-        "arx_ridge": arx_ridge if regression.arx_size else None,
-        "arx_score": alone[arx_ridge] if regression.arx_size else None,
+        "arx_ridge": arx_ridge if has_arx else None,
+        "arx_score": alone[arx_ridge] if has_arx else None,
         "remainder_ridge": remainder,
         "remainder_scores": {str(ridge): value for ridge, value in together.items()},
     }

@@ -78,12 +78,12 @@ def families(
         for name, one in {"learned": learned, "learned, longer": longer}.items()
         if affordable(effort, one.arx_past, one.narx_past, columns, acted)
     }
-    affine = _affine(drawn[safest], settings)
-    wanted = options.narx_affine == "auto"
+    affine = [_affine(drawn[safest], settings)] if options.narx_affine == "auto" else []
     if "learned" not in offered:
-        drawn |= {affine.safe: affine.configurations[affine.safe]} if wanted else {}
+        for family in affine:
+            drawn |= family.only(family.safe).configurations
         return [Family("rff_psr", drawn, safest)]
-    found = [Family("rff_psr", drawn, safest), *([affine] if wanted else [])]
+    found = [Family("rff_psr", drawn, safest), *affine]
     if options.narx_learning == "auto" and effort.steps:
         found.append(Family("rff_psr, learned", offered, "learned", quick_start=False))
     return found

@@ -2,7 +2,8 @@
 
 The recipe, from top to bottom: recordings are prepared; candidates are learned on folds of them and
 one configuration is selected; forecasts are blended by their errors on held-out parts; what the
-blend misses there calibrates its bands. Thresholds stand in `RecipeSettings`.
+blend misses there calibrates its bands; models of everything serve. Thresholds stand in
+`RecipeSettings`.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.calibrate import calibrate
 from rffpsr_ros.recipe.candidates import Candidate, baselines, families
-from rffpsr_ros.recipe.kept import Learned, keep
+from rffpsr_ros.recipe.everything import Everything, learn_from_everything, with_everything
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
+from rffpsr_ros.recipe.more.kept import Learned, keep
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
@@ -156,7 +158,9 @@ class RFFPSR:
         fitted = self._fitted(train, validation, report, client)
         report("keeping what was learned", 0.0)
         with one_blas_thread():
-            kept = keep(fitted.model, fitted.two_stages, fitted.folds)
+            every = fitted.everything
+            whole = None if every is None else (every.fitted, every.data)
+            kept = keep(fitted.by_fold, fitted.two_stages, fitted.folds, whole)
         return Learned(fitted.model, kept)
 
     def _fitted(
@@ -166,12 +170,13 @@ class RFFPSR:
         progress: Progress,
         client: Any,
     ) -> _Fitted:
-        settings = self.settings.following(sum(map(len, [*train, *(validation or ())])))
+        few = self.settings.are_few(sum(map(len, [*train, *(validation or ())])))
+        settings = self.settings.following(few)
         with one_blas_thread(), workers_for(client, self.processes) as workers:
             prepared = prepare(train, validation, self.options, settings, progress, workers)
             if len(prepared.folds) == 1:
                 return _fit_single(prepared, settings, progress, workers)
-            return _fit_ensemble(prepared, settings, progress, workers)
+            return _fit_ensemble(prepared, settings, few, progress, workers)
 
     def memory(self, train: Sequence[Trajectory]) -> int:
         """Return the bytes that learning from these trajectories takes at the most."""
@@ -182,8 +187,11 @@ class _Fitted(NamedTuple):
     """A model, and what it was made of."""
 
     model: PredictiveModel[Any]
+    by_fold: PredictiveModel[Any]
+    """The same with all models on folds, which judge."""
     two_stages: Sequence[TwoStageFit]
     folds: Sequence[TrainingData]
+    everything: Everything | None
 
 
 def _check_can_be_kept(recordings: Sequence[Trajectory], options: RFFPSROptions) -> None:
@@ -207,19 +215,27 @@ def _fit_single(
     options, fit = prepared.options, settings.fit
     stages = fit_two_stages(data, options, fit, fit_features, progress, workers)
     made = fit_from_two_stages(stages, options, fit, progress, workers, prepared.notes)
-    return _Fitted(RFFPSRModel(*made), [stages], prepared.folds)
+    model = RFFPSRModel(*made)
+    return _Fitted(model, model, [stages], prepared.folds, None)
 
 
 def _fit_ensemble(
-    prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
+    prepared: Preparation,
+    settings: RecipeSettings,
+    few: bool,
+    progress: Progress,
+    workers: Workers,
 ) -> _Fitted:
-    """Return the ensemble of models learned on folds and of what competes with them."""
+    """Return the ensemble of models learned on folds and of what competes with them.
+
+    Some of the former have judged only, and models of everything serve in their place; ``few``: the
+    data are.
+    """
     coming = baselines(prepared, settings, workers)
     chosen = choose_windows(prepared, settings, progress, workers)
     like = prepared.recordings[0]
     columns, acted = len(like.observation_names), len(like.action_names)
     offered = families(chosen.options, settings, columns, acted)
-    few = settings.are_few(sum(map(len, prepared.recordings)))
     selections = select(chosen.learners, offered, settings, few)
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
@@ -232,5 +248,11 @@ def _fit_ensemble(
     blended = blend(candidates, len(own), prepared, settings)
     progress("long horizons", 0.0)
     beyond = blend_long_horizons(candidates, blended.limits, prepared, settings, workers)
-    model = calibrate(prepared, selections, candidates, blended, beyond)
-    return _Fitted(model, [one.fitted for one in chosen.learners], prepared.folds)
+    by_fold = calibrate(prepared, selections, candidates, blended, beyond)
+    stages = [one.fitted for one in chosen.learners]
+    count = len(prepared.folds)
+    everything = learn_from_everything(
+        by_fold, prepared.recordings, count, settings.fit, progress, workers
+    )
+    model = by_fold if everything is None else with_everything(by_fold, count, everything.models)
+    return _Fitted(model, by_fold, stages, prepared.folds, everything)

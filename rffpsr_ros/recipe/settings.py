@@ -218,6 +218,6 @@ class RecipeSettings:
         """Return whether recordings of so many ticks in all are few data."""
         return ticks < self.few_ticks
 
-    def following(self, ticks: int) -> RecipeSettings:
-        """Return the settings that are meant for recordings of so many ticks in all."""
-        return replace(self, block_ticks=self.few_block_ticks) if self.are_few(ticks) else self
+    def following(self, few: bool) -> RecipeSettings:
+        """Return the settings that are meant for few data, or for others."""
+        return replace(self, block_ticks=self.few_block_ticks) if few else self

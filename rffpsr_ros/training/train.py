@@ -20,8 +20,8 @@ from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.registry import DEFAULT, kinds, learner_of, offered_kinds
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.recipe.kept import Kept
 from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.more.kept import Kept
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS, measure_bands
 from rffpsr_ros.training.configuration import Configuration, channel_configuration

@@ -15,9 +15,9 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.recipe.kept import Learned
-from rffpsr_ros.recipe.kept_file import kept_path, read_kept, write_kept
-from rffpsr_ros.recipe.learn_more import learn_more
+from rffpsr_ros.recipe.more.kept import Learned
+from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept, write_kept
+from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.recordings import (

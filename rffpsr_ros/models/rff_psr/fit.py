@@ -153,6 +153,13 @@ def refine(
     return RefinedPredictor(structure, parameters, window_head, notes, withstood)
 
 
+def as_started(initialisation: Initialisation) -> RefinedPredictor:
+    """Return the predictor by regression as it is."""
+    start = initialisation.starts.best
+    notes = {"iterations": 0, **initialisation.notes}
+    return RefinedPredictor(start.structure, start.parameters, None, notes)
+
+
 def complete(
     two_stage_fit: TwoStageFit,
     refined: RefinedPredictor,

@@ -19,7 +19,7 @@ from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.progress import Progress
-from rffpsr_ros.recipe.kept_file import kept_path, read_kept
+from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.recordings import store_recordings

@@ -30,8 +30,8 @@ from rffpsr_ros.forecasting.live_error import training_error
 from rffpsr_ros.models.storage import refuse_to_replace_other_files
 from rffpsr_ros.nodes.learner.retraining import retrain
 from rffpsr_ros.numerics.priority import stand_back
-from rffpsr_ros.recipe.kept import Learned
-from rffpsr_ros.recipe.kept_file import kept_path, write_kept
+from rffpsr_ros.recipe.more.kept import Learned
+from rffpsr_ros.recipe.more.kept_file import kept_path, write_kept
 from rffpsr_ros.report.write import report_beside
 from rffpsr_ros.training.train import Trained, TrainingPlan
 from rffpsr_ros.training.verdict import training_verdict

@@ -10,7 +10,7 @@ import yaml
 
 from benchmarks.live_robot import CHANNELS, PERIOD_NS, START_NS
 from rffpsr_ros.models.loading import load_model
-from rffpsr_ros.recipe.kept_file import kept_path, read_kept
+from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.simulation.synthetic import SyntheticSystem
 from rffpsr_ros.simulation.system import simulate
 

@@ -12,7 +12,7 @@ import yaml
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.nodes.learner import retraining
 from rffpsr_ros.nodes.learner.training_process import carry_out
-from rffpsr_ros.recipe.kept_file import kept_path, read_kept
+from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 
 LEARNING = {"iterations": 5, "features": 20, "folds": 1, "narx_features": 10}
 

@@ -24,6 +24,7 @@ from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, t
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.psr.streaming import KeptSums, KeptTwoStages, keep_two_stages
+from rffpsr_ros.recipe.everything import options_of
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 KEPT_TICKS = 4500
@@ -72,11 +73,21 @@ class KeptArx(NamedTuple):
         return Sums(self.regression.regression().scaled(share), share * self.squares)
 
 
+class KeptEverything(NamedTuple):
+    """What is kept where models of everything serve."""
+
+    by_fold: PredictiveModel[Any]
+    """The ensemble with the models on folds in their place, which judge."""
+    stages: KeptTwoStages
+    """Of all recordings."""
+
+
 class Kept(NamedTuple):
     """All that is kept of a learning."""
 
     stages: tuple[KeptTwoStages, ...]
     """Of the RFF-PSR models on each fold; none where these have no weight."""
+    everything: KeptEverything | None
     arx: KeptArx | None
     recordings: tuple[KeptRecording, ...]
     learned: Annotated[int, holds(least=0)]
@@ -97,18 +108,16 @@ def members_of(model: PredictiveModel[Any]) -> tuple[PredictiveModel[Any], ...]:
     return model.parts.members if isinstance(model, EnsembleModel) else (model,)
 
 
-def options_of(model: PredictiveModel[Any]) -> RFFPSROptions:
-    """Return the options that a model was learned with, those that the data decided among them."""
-    known = RFFPSROptions.names()
-    return RFFPSROptions(**{name: v for name, v in model.record.options.items() if name in known})
-
-
 def keep(
-    model: PredictiveModel[Any], fitted: Sequence[TwoStageFit], folds: Sequence[TrainingData]
+    model: PredictiveModel[Any],
+    fitted: Sequence[TwoStageFit],
+    folds: Sequence[TrainingData],
+    everything: tuple[TwoStageFit, TrainingData] | None,
 ) -> Kept:
     """Return what is to be kept of models that learned from folds, one of each.
 
-    ``fitted`` are what their two stages found.
+    ``fitted`` are what their two stages found; ``everything`` is that of all recordings, where
+    models of these serve, and the recordings.
     """
     members = members_of(model)
     own = [member for member in members if isinstance(member, RFFPSRModel)]
@@ -126,6 +135,7 @@ def keep(
     ticks = sum(map(len, every))
     return Kept(
         stages,
+        None if everything is None else KeptEverything(model, _stages(*everything, options[0])),
         None if arx is None else KeptArx.of(sums_of(arx, every)),
         thinned([KeptRecording.of(run, place) for run, place in pieces], KEPT_TICKS),
         len(every),

@@ -13,10 +13,10 @@ from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.models.codec import CodecError, decode, encode
 from rffpsr_ros.models.contents_check import ContentsError, check_contents
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.registry import check_savable
+from rffpsr_ros.models.registry import check_savable, model_class
 from rffpsr_ros.models.storage import read_model_file, write_model_file
 from rffpsr_ros.numerics.size_equations import SizesError
-from rffpsr_ros.recipe.kept import Kept, Learned
+from rffpsr_ros.recipe.more.kept import Kept, Learned
 
 FORM = "rffpsr_ros kept learning"
 SUFFIX = ".kept"
@@ -70,8 +70,9 @@ def read_kept(path: str | Path, model: PredictiveModel[Any]) -> KeptFile:
             f"{shown(path, 200)} is not what was kept of this very model; train it with --keep"
         )
     try:
-        kept: Kept = decode(Kept, file.header.get("kept"), file.arrays, _no_kind)
-        for place, stages in enumerate(kept.stages):
+        kept: Kept = decode(Kept, file.header.get("kept"), file.arrays, model_class)
+        every = () if kept.everything is None else (kept.everything.stages,)
+        for place, stages in enumerate((*kept.stages, *every)):
             check_contents({"stages": type(stages)}, {"stages": stages}, f"kept.{place}")
         if any(not np.isfinite(one.actions).all() for one in kept.recordings):
             raise ContentsError("an action that is kept is not a number")
@@ -92,7 +93,3 @@ def fingerprint(model: PredictiveModel[Any]) -> str:
             digest.update(f"\n{name} {array.shape}\n".encode())
             digest.update(array.tobytes())
     return digest.hexdigest()[:32]
-
-
-def _no_kind(kind: str) -> type[Any]:
-    raise CodecError(f"there are no models of kind {shown(kind)} in it")

@@ -13,6 +13,7 @@ from rffpsr_ros.data.window_source import StandardisedRecording, WindowSource
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.rff_psr.fit import (
     Initialisation,
+    as_started,
     complete,
     refine,
     start_score,
@@ -36,7 +37,7 @@ from rffpsr_ros.psr.predictor import FixedStructure
 from rffpsr_ros.psr.streaming import KeptTwoStages, learn_more, system_of
 from rffpsr_ros.psr.system_map import contract
 from rffpsr_ros.psr.two_stage import TwoStageResult
-from rffpsr_ros.recipe.kept import options_of
+from rffpsr_ros.recipe.everything import options_of, usual_steps
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -65,6 +66,9 @@ class LearnMore:
         The share that old windows lose of what they count.
     seed
         Of what is random in it.
+    on_folds
+        Of a model of everything, from which nothing is held out, those on folds that have learned
+        more: it goes on from what most of them went on from, for as many steps.
     """
 
     model: RFFPSRModel
@@ -75,6 +79,7 @@ class LearnMore:
     forget: float
     seed: int
     settings: FitSettings
+    on_folds: tuple[RFFPSRModel, ...] = ()
 
     def __call__(self, progress: Progress) -> MoreOf:
         """Return the model that has learned more."""
@@ -105,10 +110,12 @@ class LearnMore:
             holds_out=True,
         )
         starts = self._starts(fit, options, generator)
-        steps = self.settings.refinement.iterations
-        gentle = replace(options, iterations=steps, refine_from="regularised")
         begun = Initialisation(starts, generator, starts.notes)
-        refined = refine(fit, begun, gentle, self.settings, progress)
+        refined = as_started(begun)
+        usual = self.settings.refinement.iterations
+        if steps := usual_steps(self.on_folds) if self.on_folds else usual:
+            gentle = replace(options, iterations=steps, refine_from="regularised")
+            refined = refine(fit, begun, gentle, self.settings, progress)
         made, metrics = complete(fit, refined, options, self.settings, progress)
         record = TrainingRecord(dict(self.model.record.options), metrics, fit.notes)
         return MoreOf(RFFPSRModel(self.model.signature, record, made), stages)
@@ -151,10 +158,13 @@ class LearnMore:
             generator,
         ).predictor(arx_ridge, remainder)
         scores = [start_score(one, prepared, options, self.settings) for one in (warm, anew)]
-        best = warm if scores[0] <= scores[1] else anew
         notes = {"arx_ridge": chosen.get("arx_ridge"), "remainder_ridge": remainder}
         notes |= {"warm_score": scores[0], "two_stage_score": scores[1]}
-        return Starts(best, best, min(scores), notes)
+        judges = [dict(one.record.metrics["refinement"]) for one in self.on_folds] or [notes]
+        warmer = [one["warm_score"] <= one["two_stage_score"] for one in judges]
+        goes_on = 2 * sum(warmer) > len(warmer)
+        best = warm if goes_on else anew
+        return Starts(best, best, scores[0] if goes_on else scores[1], notes)
 
 
 def _regressed(

@@ -3,7 +3,8 @@
 What the recipe decided stays: windows, features, ranks, ridges, and which models there are. Both
 stages and the linear ARX take in every new tick, with the sums of all old ones; refinement goes on
 from where it ended, on a sample of old recordings and the new ones; weights and bands are those of
-held-out parts, old and new. So it costs what is new, and a sample that does not grow.
+held-out parts, old and new. So it costs what is new, and a sample that does not grow. Models of
+everything follow those on folds, which judge (`more/everything.py`).
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import workers_for
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.recipe.blend_more import blended_anew
-from rffpsr_ros.recipe.kept import (
+from rffpsr_ros.recipe.everything import options_of
+from rffpsr_ros.recipe.more.blend import blended_anew
+from rffpsr_ros.recipe.more.everything import LearnAgain
+from rffpsr_ros.recipe.more.kept import (
     EVERYONE,
     KEPT_TICKS,
     Kept,
@@ -37,10 +40,9 @@ from rffpsr_ros.recipe.kept import (
     KeptRecording,
     Learned,
     members_of,
-    options_of,
     thinned,
 )
-from rffpsr_ros.recipe.member_more import LearnMore, MoreOf
+from rffpsr_ros.recipe.more.member import LearnMore, MoreOf
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -87,6 +89,7 @@ def _learned_more(
     workers: Workers,
 ) -> Learned:
     mix = [*_remembered(kept.recordings, forget), *new]
+    served, model = model, _judged(model, kept)
     more = _models(model, kept, new, mix, forget, settings, progress, workers)
     every = [one.trajectory(model.signature) for one in new]
     arx = None
@@ -112,17 +115,29 @@ def _learned_more(
         )
     else:
         made = refreshed[0].replaced(bands=model.bands)
-    notes = (*(one for one in model.record.notes if not one.startswith(_MORE)), *damage, told)
+    everything = None
+    if kept.everything is not None and isinstance(made, EnsembleModel):
+        mixed = [one.trajectory(model.signature) for one in mix]
+        again = LearnAgain(every, mixed, forget, kept.learned, _going_on(settings))
+        folds = len(kept.stages)
+        made, everything = again(served, kept.everything, made, folds, progress, workers)
+    notes = (*(one for one in served.record.notes if not one.startswith(_MORE)), *damage, told)
     options = dict(model.record.options)
     made = made.replaced(record=TrainingRecord(options, made.record.metrics, notes))
     after = Kept(
         tuple(one.stages for one in more[: len(kept.stages)]),
+        everything,
         arx,
         _sample(kept, new, forget, ticks),
         kept.learned + len(new),
         (1 - forget) * kept.ticks + ticks,
     )
     return Learned(made, after)
+
+
+def _judged(model: PredictiveModel[Any], kept: Kept) -> PredictiveModel[Any]:
+    """Return the model that is judged on what its members have not learned from."""
+    return model if kept.everything is None else kept.everything.by_fold
 
 
 _MORE = "learned more from "
@@ -146,7 +161,8 @@ def _checked(
     """Return new recordings, each with the model that will not learn from it."""
     if not 0 <= forget <= 1:
         raise InputError(f"forget is {forget:g}; it must be a share from 0 to 1")
-    own = [member for member in members_of(model) if isinstance(member, RFFPSRModel)]
+    members = members_of(_judged(model, kept))
+    own = [member for member in members if isinstance(member, RFFPSRModel)]
     if bool(own) != bool(kept.stages) or len(own) % max(len(kept.stages), 1):
         raise InputError("what is kept is that of another model; learn anew")
     if any(options_of(member).refinement == "window" for member in own):

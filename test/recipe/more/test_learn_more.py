@@ -15,10 +15,10 @@ from rffpsr_ros.models.arx.more import sums_of, with_sums
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.recipe.kept import EVERYONE, KeptRecording, Learned, members_of, thinned
-from rffpsr_ros.recipe.kept_file import kept_path, read_kept, write_kept
-from rffpsr_ros.recipe.learn_more import learn_more
 from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.more.kept import EVERYONE, KeptRecording, Learned, members_of, thinned
+from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept, write_kept
+from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {

@@ -20,8 +20,9 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.blend import Blend, blend, observation_deviation
 from rffpsr_ros.recipe.calibrate import mean_squares
 from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.everything import families_of, options_of
 from rffpsr_ros.recipe.held_out_gain import HELD_OUT, held_out_gain
-from rffpsr_ros.recipe.kept import KeptRecording, options_of
+from rffpsr_ros.recipe.more.kept import KeptRecording
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
 
@@ -43,7 +44,7 @@ def blended_anew(
         held = [run for run, one in zip(runs, mix, strict=True) if one.held_out_by == place]
         parts.append(TrainingData(runs, held, summarise(runs, 1, 1)))
     prepared = Preparation(options_of(model), runs, parts, ())
-    own, others = _groups(members, folds)
+    own, others = families_of(model, folds), _others(members)
     groups = [*own, *others]
     candidates = [
         Candidate(str(number), [members[i] for i in places], [members[i] for i in places])
@@ -82,20 +83,16 @@ def blended_anew(
     )
 
 
-def _groups(
-    members: Sequence[PredictiveModel[Any]], folds: int
-) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the places of the members of each family of RFF-PSR, and of each other kind.
+def _others(members: Sequence[PredictiveModel[Any]]) -> list[list[int]]:
+    """Return the places of the members of each kind but RFF-PSR.
 
     Output-error models are not among them: they forecast beyond the horizon that is judged.
     """
-    own = [place for place, member in enumerate(members) if isinstance(member, RFFPSRModel)]
     others: dict[str, list[int]] = {}
     for place, member in enumerate(members):
         if not isinstance(member, RFFPSRModel | OutputErrorModel):
             others.setdefault(member.kind, []).append(place)
-    families = [own[first : first + folds] for first in range(0, len(own), folds)]
-    return families, list(others.values())
+    return list(others.values())
 
 
 def _shared(weights: Array, groups: Sequence[Sequence[int]], before: Array) -> Array:

@@ -1,0 +1,158 @@
+"""Models of everything: what they learn from, and what they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.forecasts import errors_by_origin
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.recipe.everything import (
+    families_of,
+    models_by_family,
+    usual_steps,
+    with_everything,
+)
+from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.more.kept import Learned
+from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
+from rffpsr_ros.recipe.more.learn_more import learn_more
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+QUICK: dict[str, Any] = {
+    "past": 6,
+    "future": 4,
+    "horizon": 6,
+    "arx_past": 6,
+    "features": 20,
+    "rank": 10,
+    "narx_features": 20,
+    "iterations": 20,
+    "short_past": 0,
+}
+FOLDS = 3
+
+
+def swings(count: int, seed: int, ticks: int = 100) -> list[Trajectory]:
+    """A swing whose speed is not seen."""
+    draw = np.random.default_rng(seed)
+    runs = []
+    for number in range(count):
+        actions = draw.uniform(-1, 1, ticks)
+        angle, speed, seen = 0.0, 0.0, []
+        for action in actions:
+            speed += 0.3 * (action - np.sin(angle) - 0.1 * speed)
+            angle += 0.3 * speed
+            seen.append(angle + 0.003 * draw.standard_normal())
+        runs.append(Trajectory(seen, actions, 0.1, label=f"{seed}-{number}"))
+    return runs
+
+
+def error(model: Any, runs: list[Trajectory]) -> float:
+    every = np.concatenate([errors_by_origin(model, run, 6, 20) for run in runs])
+    return float(np.sqrt((every**2).mean()))
+
+
+@pytest.fixture(scope="module")
+def learned() -> Learned:
+    return RFFPSR(**QUICK, processes=1).fit_and_keep(swings(9, 0))
+
+
+@pytest.fixture(scope="module")
+def served(learned: Learned) -> EnsembleModel:
+    assert isinstance(learned.model, EnsembleModel)
+    return learned.model
+
+
+@pytest.fixture(scope="module")
+def by_fold(learned: Learned) -> EnsembleModel:
+    assert learned.kept.everything is not None
+    assert isinstance(learned.kept.everything.by_fold, EnsembleModel)
+    return learned.kept.everything.by_fold
+
+
+def own(model: EnsembleModel) -> list[RFFPSRModel]:
+    return [one for one in model.parts.members if isinstance(one, RFFPSRModel)]
+
+
+def options(models: list[RFFPSRModel], name: str) -> list[Any]:
+    return [model.record.options[name] for model in models]
+
+
+def test_a_family_of_drawn_features_is_served_by_one_model(
+    served: EnsembleModel, by_fold: EnsembleModel
+) -> None:
+    families = models_by_family(by_fold, FOLDS)
+    drawn = [one for one in families if one[0].record.options["narx_learning"] == "off"]
+    assert drawn
+    assert len(own(served)) == len(drawn) + FOLDS * (len(families) - len(drawn))
+    models = [one for one in own(served) if one.record.options["narx_learning"] == "off"]
+    assert options(models, "seed") == [FOLDS] * len(drawn)  # 0, 1, 2 are those on folds
+    for model, family in zip(models, drawn, strict=True):
+        for name in ("narx_affine", "narx_past", "refine_from"):
+            assert {model.record.options[name]} == set(options(family, name))
+    assert any("learned from everything" in note for note in served.record.notes)
+    assert served.record.metrics == by_fold.record.metrics
+    assert served.bands is by_fold.bands
+
+
+def test_weights_are_those_of_the_families(served: EnsembleModel, by_fold: EnsembleModel) -> None:
+    np.testing.assert_allclose(served.parts.weights.sum(axis=-1), 1)
+    first = families_of(by_fold, FOLDS)[0]
+    np.testing.assert_allclose(
+        served.parts.weights[..., 0], by_fold.parts.weights[..., first].sum(axis=-1)
+    )
+    before, after = by_fold.parts.limits, served.parts.limits
+    assert before is not None
+    assert after is not None
+    fallback = by_fold.parts.members[before.fallback]
+    assert type(served.parts.members[after.fallback]) is type(fallback)
+    assert not isinstance(fallback, RFFPSRModel)
+
+
+def test_its_ridges_are_usual_ones_and_nothing_is_held_out(
+    served: EnsembleModel, by_fold: EnsembleModel
+) -> None:
+    (model, *_), (family, *_) = own(served), models_by_family(by_fold, FOLDS)
+    for name in ("arx_ridge", "remainder_ridge"):
+        found = [one.record.metrics["refinement"][name] for one in family]
+        chosen = model.record.metrics["refinement"][name]
+        if None not in found:
+            assert chosen == pytest.approx(float(np.median(found)))
+    told = model.record.metrics
+    assert told["training_mse"] == told["validation_mse"]
+    assert usual_steps(family) == np.median(
+        [one.record.metrics["refinement"]["iterations"] for one in family]
+    )
+
+
+def test_without_models_of_everything_the_ensemble_is_as_it_was(by_fold: EnsembleModel) -> None:
+    same = with_everything(by_fold, FOLDS, {})
+    assert same.parts.members == by_fold.parts.members
+    assert np.array_equal(same.parts.weights, by_fold.parts.weights)
+
+
+def test_they_go_on_learning(learned: Learned, tmp_path: Path) -> None:
+    test = swings(4, 99, 200)
+    more = learn_more(learned.model, learned.kept, swings(9, 1), processes=1)
+    assert isinstance(more.model, EnsembleModel)
+    assert len(own(more.model)) == len(own(learned.model))  # type: ignore[arg-type]
+    assert error(more.model, test) < error(learned.model, test)
+    assert more.kept.everything is not None
+    windows = [
+        one.everything.stages.stage_one.state.windows
+        for one in (learned.kept, more.kept)
+        if one.everything is not None
+    ]
+    assert windows[1] == pytest.approx(2 * windows[0])
+    path = tmp_path / "swing.kept"
+    write_kept(path, more, [])
+    again = [
+        learn_more(more.model, kept, swings(2, 2), processes=1).model
+        for kept in (more.kept, read_kept(path, more.model).kept)
+    ]
+    assert error(again[0], test) == error(again[1], test)
