@@ -67,7 +67,8 @@ def _promising(
     """Return the families without those that are hopeless on the first fold.
 
     What is learned there to tell is learned anyway. A family that is far behind is left without a
-    choice; one that is hopeless would have next to no weight, and cost as much as the other.
+    choice, if its start is quick: it may steady the blend. If not, or if it is hopeless, it would
+    have next to no weight, and cost as much as the other.
     """
     if len(families) == 1:
         return list(families)
@@ -79,12 +80,13 @@ def _promising(
     for options in judged:
         learner.expect(options)
     scores = [_score([learner.trial(options)]) for options in judged]
-    best = min(scores)
-    return [
-        family if score <= settings.far_behind * best else family.only(lead)
-        for family, lead, score in zip(families, leads, scores, strict=True)
-        if score <= settings.hopeless * best
-    ]
+    best, hopeful = min(scores), []
+    for family, lead, score in zip(families, leads, scores, strict=True):
+        if score <= settings.far_behind * best:
+            hopeful.append(family)
+        elif family.quick_start and score <= settings.hopeless * best:
+            hopeful.append(family.only(lead))
+    return hopeful
 
 
 def _lead(learner: Learns, family: Family) -> str:

@@ -142,10 +142,11 @@ class RecipeSettings:
 
     far_behind: float = 4.0
     """Of drawn and learned features, what has so many times the other's score on the first fold is
-    learned in one configuration only: it may steady the blend where a robot goes furthest."""
+    learned in one configuration only if drawn - it may steady the blend where a robot goes furthest
+    - and not on the other folds if learned: that takes longest, and steadies nothing."""
 
     hopeless: float = 25.0
-    """What has so many times the other's score there is not learned on the other folds at all."""
+    """What has so many times the other's score there is not learned on the other folds, either."""
 
     close: float = 1.7
     """Scores on one fold that differ by less than this factor do not decide, unless it is the safe

@@ -154,8 +154,8 @@ def test_features_are_not_learned_where_columns_make_it_too_dear() -> None:
         (0.9, {"rff_psr": 4, "rff_psr, learned": 2}),
         (0.2, {"rff_psr": 1, "rff_psr, learned": 2}),
         (0.03, {"rff_psr, learned": 2}),
-        (5.0, {"rff_psr": 4, "rff_psr, learned": 1}),
-        (30.0, {"rff_psr": 4}),
+        (3.0, {"rff_psr": 4, "rff_psr, learned": 2}),
+        (5.0, {"rff_psr": 4}),
     ],
 )
 def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
