@@ -144,6 +144,25 @@ class Driver:
             memory - usage[1],
         )
 
+    def first_answer(self, seconds: float) -> float:
+        """Drive until a forecast arrives; return the seconds since the first tick.
+
+        Raises
+        ------
+        RuntimeError
+            If none arrives within so many seconds.
+        """
+        ticks = int(seconds * self._rate)
+        positions, efforts = drive(self._rate, ticks, 99)
+        period_ns, start_ns = round(1e9 / self._rate), time.time_ns()
+        began = time.perf_counter_ns()
+        for tick in range(ticks):
+            self._spin_until(began + tick * period_ns)
+            if self._arrived:
+                return (min(self._arrived.values()) - began) / 1e9
+            self._publish(start_ns + tick * period_ns, positions[tick], efforts[tick])
+        raise RuntimeError(f"no forecast came within {seconds:g} s")
+
     def close(self) -> None:
         """Leave ROS."""
         import rclpy
