@@ -17,6 +17,7 @@ import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ OLD, NEW, TEST, TICKS = 100, 5, 20, 70
 HORIZON, START = 10, 20
 
 
-def error(model: PredictiveModel[object], test: Sequence[Trajectory]) -> float:
+def error(model: PredictiveModel[Any], test: Sequence[Trajectory]) -> float:
     """Return the mean squared error over horizons."""
     return float(np.mean(horizon_errors(model, test, HORIZON, START).mse))
 
