@@ -7,6 +7,7 @@ own; this process calls their services and watches their topics. Time runs faste
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,9 @@ from rffpsr_ros.training.judgement import Judging, judge
 from rffpsr_ros.training.recordings import Split
 
 SPEED = 4.0
+"""Times as fast as time, where the machine is free to do so."""
+BUSY = 2.0
+"""With so many times as many processes at work as there are cores, it is not."""
 EPISODES = 12
 EPISODE_TICKS = 110
 TEST_TICKS = 600
@@ -77,6 +81,14 @@ def _run(words: Sequence[str]) -> int:
     return 0 if better else NOT_BETTER
 
 
+def pace(load: float, cores: int) -> float:
+    """Return how many times as fast as time the robot may be, with so many processes at work.
+
+    It waits for its commands, but not for the filter, which would fall behind.
+    """
+    return 1.0 if load > BUSY * cores else SPEED
+
+
 class _Demonstration:
     """The demonstration, step by step."""
 
@@ -105,12 +117,16 @@ class _Demonstration:
         return self._compare(run, live)
 
     def _start_robot(self, seed: int) -> None:
-        say(
-            f"Starting a simulated robot (up to {SPEED:g} times real time), excitation and learner."
+        speed = pace(os.getloadavg()[0], usable_cores())
+        told = (
+            "in real time, as this machine is busy"
+            if speed == 1
+            else f"up to {speed:g} times real time"
         )
+        say(f"Starting a simulated robot ({told}), excitation and learner.")
         self._nodes.start(
             "simulator_node",
-            {"publish_clock": True, "speed": SPEED, "wait_for_commands": True, "seed": seed},
+            {"publish_clock": True, "speed": speed, "wait_for_commands": True, "seed": seed},
         )
         self._nodes.start(
             "excitation_node",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rffpsr_ros.cli.commands.live_demo import pace
+
 SHORTENED = """
 import sys
 from pathlib import Path
@@ -58,6 +60,15 @@ def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_pat
     assert len(list(out.glob("episodes/*/20*"))) == 4
     for log in ("simulator_node", "excitation_node", "learner_node", "filter_node"):
         assert "Traceback" not in (out / "log" / f"{log}.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("load", "cores", "times"), [(0.1, 1, 4.0), (1.9, 1, 4.0), (5.0, 1, 1.0), (5.0, 4, 4.0)]
+)
+def test_on_a_busy_machine_the_robot_is_no_faster_than_time(
+    load: float, cores: int, times: float
+) -> None:
+    assert pace(load, cores) == times
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(
