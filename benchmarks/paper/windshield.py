@@ -63,7 +63,7 @@ def _methods() -> tuple[Method, ...]:
         Method("RFF-PSR", RFFPSR, {**WINDOW, "iterations": 100, "folds": 1}, seeded=True),
         *variants(1000, **PAPER),
         replace(steeper, name=f"{steeper.name}, step {_OF_AUTHORS}"),
-        Method("N4SID", N4SID, {"past": window, "future": 10}, everything=True),
+        Method("N4SID", N4SID, {"past": window, "future": window}, everything=True),
         Method("RFF-ARX", RFFARX, {"past": window, "features": 1000}, seeded=True, everything=True),
         Method("linear ARX", LinearARX, {"past": window}, everything=True),
         Method("last observation", LastObservation),

@@ -69,7 +69,8 @@ def options_of(model: PredictiveModel[Any]) -> RFFPSROptions:
 
 def served_by_one(options: RFFPSROptions) -> bool:
     """Return whether a family of models that were learned with these options is served by one."""
-    return options.narx_learning == "off" and options.refinement == "rollout"
+    drawn = options.narx_learning == "off" or options.refinement == "none"
+    return drawn and options.refinement != "window" and options.forecast == "rollout"
 
 
 def learn_from_everything(
@@ -149,7 +150,7 @@ class _OneModel:
 
 def usual_steps(models: Sequence[RFFPSRModel]) -> int:
     """Return after how many steps refinement did best on the parts held out, by the median."""
-    return int(np.median([_told(model)["iterations"] for model in models]))
+    return int(np.median([_told(model).get("iterations", 0) for model in models]))
 
 
 def _usual_ridges(models: Sequence[RFFPSRModel], choices: RidgeChoices) -> RidgeChoices:

@@ -11,9 +11,11 @@ import pytest
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.recipe.everything import (
     families_of,
     models_by_family,
+    served_by_one,
     usual_steps,
     with_everything,
 )
@@ -128,6 +130,29 @@ def test_its_ridges_are_usual_ones_and_nothing_is_held_out(
     assert usual_steps(family) == np.median(
         [one.record.metrics["refinement"]["iterations"] for one in family]
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "one"),
+    [
+        ({"narx_learning": "off"}, True),
+        ({"narx_learning": "auto"}, False),
+        ({"narx_learning": "on"}, False),
+        ({"narx_learning": "auto", "refinement": "none"}, True),
+        ({"narx_learning": "off", "refinement": "window", "forecast": "window"}, False),
+        ({"narx_learning": "off", "refinement": "none", "forecast": "window"}, False),
+    ],
+)
+def test_learned_features_and_the_papers_refinement_keep_their_models(
+    given: dict[str, str], one: bool
+) -> None:
+    assert served_by_one(RFFPSROptions(**given)) == one
+
+
+def test_what_is_not_refined_is_learned_once_more_too() -> None:
+    model = RFFPSR(**QUICK, refinement="none", processes=1).fit(swings(9, 0))
+    assert isinstance(model, EnsembleModel)
+    assert len(own(model)) == 1
 
 
 def test_without_models_of_everything_the_ensemble_is_as_it_was(by_fold: EnsembleModel) -> None:
