@@ -150,7 +150,7 @@ def test_learned_features_and_the_papers_refinement_keep_their_models(
 
 
 def test_what_is_not_refined_is_learned_once_more_too() -> None:
-    model = RFFPSR(**QUICK, refinement="none", processes=1).fit(swings(9, 0))
+    model = RFFPSR(**QUICK, refinement="none", folds=FOLDS, processes=1).fit(swings(9, 0))
     assert isinstance(model, EnsembleModel)
     assert len(own(model)) == 1
 
