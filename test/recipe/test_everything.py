@@ -144,7 +144,7 @@ def test_its_ridges_are_usual_ones_and_nothing_is_held_out(
     ],
 )
 def test_learned_features_and_the_papers_refinement_keep_their_models(
-    given: dict[str, str], one: bool
+    given: dict[str, Any], one: bool
 ) -> None:
     assert served_by_one(RFFPSROptions(**given)) == one
 
