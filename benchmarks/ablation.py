@@ -38,7 +38,7 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "features learned": {"narx_learning": "on"},
     "none affine": {"narx_affine": "off"},
     "all affine": {"narx_affine": "on"},
-    "not refined": {"refinement": "none", "folds": 3},
+    "one configuration, not refined": {"refinement": "none", "folds": 3},
     "without a short window": _NO_SHORT_WINDOW,
     "without a linear term": {"arx_past": 0},
     "without a state": _NO_STATE,

@@ -21,14 +21,14 @@ def test_ratios_are_geometric_means_over_the_runs_that_both_have() -> None:
     records = [
         record(ablation.WHOLE, 1.0, 10.0),
         record("features drawn", 4.0, 10.0, 999.0),
-        record("not refined", 1.0, 90.0),
+        record("one configuration, not refined", 1.0, 90.0),
         record("without a state", refused="too few ticks"),
     ]
     lines = ablation.table([TASKS["fresh"]], {"fresh": records}).splitlines()
     names, row = ([cell.strip() for cell in line.split("|")] for line in (lines[0], lines[-1]))
     found = dict(zip(names, row, strict=True))
     assert (found["data"], found["runs"]) == ("fresh", "2")
-    assert (found["features drawn"], found["not refined"]) == ("2.00", "3.00")
+    assert (found["features drawn"], found["one configuration, not refined"]) == ("2.00", "3.00")
     assert found["without a state"] == found["one model"] == "-"
 
 
