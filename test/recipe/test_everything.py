@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,16 @@ def test_without_models_of_everything_the_ensemble_is_as_it_was(by_fold: Ensembl
     same = with_everything(by_fold, FOLDS, {})
     assert same.parts.members == by_fold.parts.members
     assert np.array_equal(same.parts.weights, by_fold.parts.weights)
+
+
+def test_what_goes_on_learning_keeps_its_channels(learned: Learned) -> None:
+    """They are given to the model that serves, after it was learned."""
+    named = replace(learned.model.signature, channels={"rate": 10.0}, action_units=("N",))
+    bags = learned.model.replaced(signature=named)
+    for seed in (1, 2):
+        bags, kept = learn_more(bags, learned.kept, swings(2, seed), processes=1)
+        assert bags.signature == named
+        learned = Learned(bags, kept)
 
 
 def test_they_go_on_learning(learned: Learned, tmp_path: Path) -> None:

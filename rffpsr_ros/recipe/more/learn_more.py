@@ -137,7 +137,9 @@ def _learned_more(
 
 def _judged(model: PredictiveModel[Any], kept: Kept) -> PredictiveModel[Any]:
     """Return the model that is judged on what its members have not learned from."""
-    return model if kept.everything is None else kept.everything.by_fold
+    if kept.everything is None:
+        return model
+    return kept.everything.by_fold.replaced(signature=model.signature)  # with its channels
 
 
 _MORE = "learned more from "

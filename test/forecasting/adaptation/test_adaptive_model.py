@@ -248,8 +248,9 @@ def test_ensembles_are_corrected_however_they_run(model: LinearARXModel, heavy: 
     plain, soon = errors(ensemble, heavy), CHANGE + 200
     corrected = errors(AdaptiveModel(ensemble, HORIZON), heavy)
     assert size(corrected, soon) < 0.6 * size(plain, soon)
-    live = AdaptiveModel(ensemble.inference_model(), HORIZON)
-    np.testing.assert_allclose(errors(live, heavy), corrected, atol=1e-3)
+    live = errors(AdaptiveModel(ensemble.inference_model(), HORIZON), heavy)
+    # In single precision a bound may be met a tick sooner; that tick's forecasts then differ.
+    assert np.sqrt(np.mean((live - corrected) ** 2)) < 2e-4
 
 
 def test_a_row_depends_on_the_actions_until_then_only(
