@@ -67,7 +67,7 @@ class Observer:
         self._executor.add_node(self.node)
         self._now_ns = 0
         self._planned = False
-        self._times = ReceiveTimes(lambda: self._now_ns)
+        self._times = ReceiveTimes(lambda _: self._now_ns)
         self._sampler = Sampler(configuration)
         self._subscribe("rosgraph_msgs/msg/Clock", "/clock", self._on_clock)
         for topic, type_name in configuration.topics.items():

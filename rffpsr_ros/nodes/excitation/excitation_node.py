@@ -21,7 +21,7 @@ from rffpsr_ros.nodes.shared.command_output import CommandOutput
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
-from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor_profile
 from rffpsr_ros.nodes.shared.trigger_services import offer
@@ -53,7 +53,7 @@ class ExcitationNode(GuardedNode, Node):
         self._acts = 0
         self._sampler: Sampler | None = None
         self._inputs: dict[str, TopicInput] = {}
-        self._receive_times = ReceiveTimes(node_time(self))
+        self._receive_times = ReceiveTimes(arrival_time(self))
         self._period_ns = round(self._configuration.exact_period_ns)
         self._ahead_ns = self._checked_ahead()
         self._due_ns: int | None = None  # the stamp from which the next action is due

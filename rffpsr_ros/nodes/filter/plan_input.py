@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from std_msgs.msg import Float64MultiArray
@@ -12,6 +12,7 @@ from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
+from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name
 
 DEPTH = 10
 
@@ -28,20 +29,24 @@ class PlanInput:
         node: Any,
         complaints: Complaints,
         log: SequenceLogger,
-        receive_time: Callable[[], int | None],
+        receive_time: Callable[[int], int | None],
     ) -> None:
         self.follower: Follower | None = None
         self._complaints, self._log, self._receive_time = complaints, log, receive_time
-        node.create_subscription(Float64MultiArray, "~/planned_actions", self._take, DEPTH)
+        take = self._take_alone if executor_name(node) == EVENTS else self._take
+        node.create_subscription(Float64MultiArray, "~/planned_actions", take, DEPTH)
 
-    def _take(self, message: Any) -> None:
+    def _take_alone(self, message: Any) -> None:
+        self._take(message, {"received_timestamp": 0})
+
+    def _take(self, message: Any, info: Mapping[str, int]) -> None:
         follower = self.follower
         if follower is None or follower.options.future_actions != "topic":
             self._complaints.warn(
                 "plan", "a plan is ignored: the parameter future_actions is not 'topic'"
             )
             return
-        receive_ns = self._receive_time()
+        receive_ns = self._receive_time(info["received_timestamp"])
         if receive_ns is None:
             return
         try:

@@ -13,7 +13,7 @@ from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.model_source import ServedModel, same_topics
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
-from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
 from rffpsr_ros.nodes.shared.topic_inputs import Receive, TopicInput, make_inputs, sensor_profile
 
 
@@ -71,7 +71,7 @@ class RobotFollowing:
         self.code = CodePreparation(None, wanted=False)
         self._node, self._value, self._complaints = node, value, complaints
         self._receive, self._prepare_code = receive, prepare_code
-        self.receive_times = ReceiveTimes(node_time(node))
+        self.receive_times = ReceiveTimes(arrival_time(node))
 
     def prepare(
         self, served: ServedModel, options: Callable[[CodePreparation], FollowOptions]

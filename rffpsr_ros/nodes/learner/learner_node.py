@@ -25,7 +25,7 @@ from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, on_one_line
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
-from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, node_time
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs
 from rffpsr_ros.nodes.shared.trigger_services import offer
@@ -55,7 +55,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._outcome = NodeFinding("learner", "ok", "not configured yet", {})
         self._active = False
         self._auto_start_after = 0.0
-        self._receive_times = ReceiveTimes(node_time(self))
+        self._receive_times = ReceiveTimes(arrival_time(self))
         self._output = StatusOutput(self)
         offer(
             self,

@@ -204,7 +204,8 @@ class GuardedNode:
         return super().create_subscription(msg_type, topic, guarded, *arguments, **options)  # type: ignore[misc]
 
     def _decoding(self, msg_type: Any, callback: Callback, topic: str) -> Callback:
-        def take(data: bytes) -> None:
+        @wraps(callback)  # rclpy looks whether it takes the message's times, too
+        def take(data: bytes, *info: Any) -> None:
             try:
                 message = deserialize_message(data, msg_type)
             except Exception:  # Damaged bytes fail in many ways.
@@ -213,7 +214,7 @@ class GuardedNode:
             if msg_type is Clock and message.clock.sec < 0:  # rclpy knows no such time
                 self.guard.drop(f"a time before 1970 on {topic} is left out")
                 return
-            callback(message)
+            callback(message, *info)
 
         return take
 

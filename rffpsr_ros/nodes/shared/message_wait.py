@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from heapq import heapify, heappop, heapreplace
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
 
-from rffpsr_ros.nodes.shared.rclpy_internals import Waiting, hand_out, take
+from rffpsr_ros.nodes.shared.rclpy_internals import Waiting, arrived, hand_out, is_destroyed, take
 
 ROUNDS = 32
 """So many messages of a topic are taken at most before services and timers have their turn."""
@@ -33,10 +34,14 @@ class DirectExecutor(SingleThreadedExecutor):
         self._messages: dict[Any, MessageWait] = {}
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Do the next thing, whatever it is, then hand out messages until something else is due."""
-        super().spin_once(timeout_sec)
+        """Do what is due, then hand out messages until something else is, or the turn is over.
+
+        rclpy knows no order of messages: it is left none of those that waited, and does not wait.
+        """
         for node in self.get_nodes():
             take_waiting(list(node.subscriptions))
+        super().spin_once(0)
+        for node in self.get_nodes():
             if node not in self._messages:
                 self._messages[node] = MessageWait(node)
             self._messages[node].take_as_they_arrive()
@@ -65,23 +70,41 @@ class MessageWait:
 
 
 def take_waiting(subscriptions: Sequence[Any]) -> None:
-    """Hand out the messages that have arrived by now, one of each subscription in turn.
+    """Hand out the messages that have arrived by now, in the order in which they did.
 
-    That is the executor's order, without its gathering: a node that fell behind catches up several
-    times as fast.
+    A node that fell behind is told what happened as it happened, whatever the topic. Where the
+    middleware does not tell when a message arrived it is one of each subscription in turn. Without
+    the executor's gathering a node catches up several times as fast.
     """
-    for _ in range(ROUNDS):
-        subscriptions = [one for one in subscriptions if _take_one(one)]
-        if not subscriptions:
+    # The oldest message of each; equal times keep the subscriptions in turn.
+    waiting = [
+        (arrived(taken), place, one, taken)
+        for place, one in enumerate(subscriptions)
+        if (taken := _taken(one)) is not None
+    ]
+    heapify(waiting)
+    count = len(subscriptions)
+    for turn in range(count, count * (ROUNDS + 1)):
+        if not waiting:
             return
+        _, _, one, taken = waiting[0]
+        _hand_out(one, taken)
+        following = _taken(one)
+        if following is None:
+            heappop(waiting)
+        else:
+            heapreplace(waiting, (arrived(following), turn, one, following))
+    for _, _, one, taken in sorted(waiting):
+        _hand_out(one, taken)
 
 
-def _take_one(subscription: Any) -> bool:
+def _taken(subscription: Any) -> Any:
     try:
-        taken = take(subscription)
+        return take(subscription)
     except InvalidHandle:  # destroyed by a callback of this round
-        return False
-    if taken is None:
-        return False
-    hand_out(subscription, taken)
-    return True
+        return None
+
+
+def _hand_out(subscription: Any, taken: Any) -> None:
+    if not is_destroyed(subscription):
+        hand_out(subscription, taken)

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any
 
+from rclpy.exceptions import InvalidHandle
+
 _IMPLEMENTATION = "rclpy.impl.implementation_singleton:rclpy_implementation"
 
 OF_DIRECT: Mapping[str, str] = {
@@ -113,6 +115,20 @@ def take(subscription: Any) -> tuple[Any, Any] | None:
             subscription.msg_type, subscription.raw
         )
     return taken
+
+
+def arrived(taken: Sequence[Any]) -> int:
+    """Return when (ns, the computer's clock) a message arrived; 0 if the middleware tells not."""
+    return int(taken[1]["received_timestamp"])
+
+
+def is_destroyed(subscription: Any) -> bool:
+    """Tell whether a subscription was destroyed."""
+    try:
+        with subscription.handle:
+            return False
+    except InvalidHandle:
+        return True
 
 
 def hand_out(subscription: Any, taken: Sequence[Any]) -> None:

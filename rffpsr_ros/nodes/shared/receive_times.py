@@ -1,10 +1,17 @@
-"""Times of receipt: no two messages share one, whatever the resolution of the clock."""
+"""Times of receipt, by the node's clock: what messages without a header are stamped with.
+
+A node on a busy machine falls behind at times, and takes at once what arrived one after the other.
+What counts is when a message arrived, not when its turn came: a command that is stamped late seems
+to act ticks later than it did.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from typing import Any
+
+from rffpsr_ros.nodes.shared.arrived_clock import ArrivedClock
 
 JUMP_NS = 1_000_000_000
 """A clock that goes back by more than this has jumped; by less, it is coarse."""
@@ -17,15 +24,21 @@ class ReceiveTimes:
     have one stamp, and a log of them no order. A message that arrives while the clock shows a time
     arrived after that time, so a command that answers what was seen then never counts as sent at
     that very moment, whichever of the two is taken first. Only a jump back in time is passed on.
+
+    Parameters
+    ----------
+    at
+        Gives the time (ns) of what arrived when the computer's clock showed so many nanoseconds (0:
+        unknown, it arrived just now); 0 if there is no time yet.
     """
 
-    def __init__(self, now: Callable[[], int]) -> None:
-        self._now = now
+    def __init__(self, at: Callable[[int], int]) -> None:
+        self._at = at
         self._last = 0
 
-    def next(self) -> int | None:
-        """Give the message that has just arrived its time; None if there is no time yet."""
-        now = self._now()
+    def next(self, arrived_ns: int = 0) -> int | None:
+        """Give the message that is handed out its time; None if there is no time yet."""
+        now = self._at(arrived_ns)
         if now <= 0:
             return None
         now += 1
@@ -42,3 +55,16 @@ def node_time(node: Any) -> Callable[[], int]:
     """
     clock = node.get_clock()
     return lambda: clock.now().nanoseconds if clock.ros_time_is_active else time.time_ns()
+
+
+def arrival_time(node: Any) -> Callable[[int], int]:
+    """Return what gives the time of what arrived, by a node's clock, as `ReceiveTimes` asks it."""
+    clock = node.get_clock()
+    simulated = ArrivedClock(node)
+
+    def at(arrived_ns: int) -> int:
+        if clock.ros_time_is_active:
+            return simulated.now_ns() or int(clock.now().nanoseconds)
+        return arrived_ns or time.time_ns()
+
+    return at

@@ -180,7 +180,7 @@ class TopicInput:
         self.waited_ns = self._lateness.of(
             time.time_ns(), info["source_timestamp"], info["received_timestamp"]
         )
-        receive_ns = self._times.next()
+        receive_ns = self._times.next(info["received_timestamp"])
         if receive_ns is None:
             return
         self.count += 1

@@ -1,40 +1,75 @@
-"""How nodes are run: messages that have arrived are handed out in the executor's order."""
+"""How nodes are run: messages that have arrived are handed out in the order of their arrival."""
 
 from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    import pytest
-
     from test.nodes.conftest import Ros
 
+TOPICS = ("/first", "/second", "/third")
 
-def test_messages_that_have_arrived_are_handed_out_one_of_each_topic_in_turn(ros: Ros) -> None:
+
+def listen(peer: Any, topic: str, handed_out: list[tuple[str, int]]) -> None:
+    """Note what arrives on a topic."""
+    from std_msgs.msg import Int64
+
+    def note(message: Int64) -> None:
+        handed_out.append((topic, message.data))
+
+    peer.node.create_subscription(Int64, topic, note, 20)
+
+
+def test_messages_are_handed_out_in_the_order_in_which_they_arrived(ros: Ros) -> None:
     from std_msgs.msg import Int64
 
     from rffpsr_ros.nodes.shared.message_wait import take_waiting
 
     peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
-    for topic in ("/first", "/second"):
-        peer.node.create_subscription(
-            Int64, topic, lambda message, topic=topic: handed_out.append((topic, message.data)), 9
-        )
+    for topic in TOPICS:
+        listen(peer, topic, handed_out)
         told.publisher(topic, Int64)
-    told.matched("/first", "/second")
-    for number in range(3):
-        for topic in ("/second", "/first"):
+    told.matched(*TOPICS)
+    sent = [(topic, number) for number, topic in enumerate(4 * TOPICS[1:] + TOPICS + TOPICS[:1])]
+    for topic, number in sent:
+        told.publish(topic, Int64(data=number))
+        told.settle()  # the messages wait: nobody has spun their receiver
+
+    take_waiting(list(peer.node.subscriptions))
+
+    assert handed_out == sent
+    take_waiting(list(peer.node.subscriptions))
+    assert handed_out == sent
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 32])
+def test_what_tells_no_times_is_handed_out_one_of_each_topic_in_turn(
+    ros: Ros, monkeypatch: pytest.MonkeyPatch, rounds: int
+) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared import message_wait
+
+    monkeypatch.setattr(message_wait, "arrived", lambda taken: 0)
+    monkeypatch.setattr(message_wait, "ROUNDS", rounds)
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
+    for topic in TOPICS:
+        listen(peer, topic, handed_out)
+        told.publisher(topic, Int64)
+    told.matched(*TOPICS)
+    for topic in reversed(TOPICS):
+        for number in range(3):
             told.publish(topic, Int64(data=number))
-    told.settle()  # the messages wait: nobody has spun their receiver
+    told.settle()
 
-    take_waiting(list(peer.node.subscriptions))
+    while len(handed_out) < 9:  # so many rounds of each at a time, and nothing is lost
+        message_wait.take_waiting(list(peer.node.subscriptions))
 
-    in_turn = [(topic, number) for number in range(3) for topic in ("/first", "/second")]
-    assert handed_out == in_turn
-    take_waiting(list(peer.node.subscriptions))
-    assert handed_out == in_turn
+    assert handed_out == [(topic, number) for number in range(3) for topic in TOPICS]
 
 
 def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:

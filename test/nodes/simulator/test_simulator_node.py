@@ -40,7 +40,7 @@ class Recorder:
         self.ends: list[SegmentEnd] = []
         self.now_ns = 0
         self._wall = peer.node.get_clock()
-        self._times = ReceiveTimes(self._simulated if simulated_time else self._real)
+        self._times = ReceiveTimes(lambda _: self._simulated() if simulated_time else self._real())
         channels = load_channels(configuration)
         self._sampler = Sampler(channels)
         peer.node.create_subscription(Clock, "/clock", self._on_clock, 10)
