@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.compare import KNOWN_TASKS, chosen
 from benchmarks.measurement import measured
+from benchmarks.members_alone import MembersAlone
 from benchmarks.methods import Method
 from benchmarks.records import RESULTS, Record, read_records
 from benchmarks.tables import markdown
@@ -28,12 +29,14 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.recipe.learner import RFFPSR
 
 WHOLE = "RFFPSR()"
+ALONE = "RFF-PSR models alone"
 
 _NO_STATE = dict.fromkeys(("rank", "observation_rank", "action_rank", "state_rank"), 1)
 _NO_SHORT_WINDOW: dict[str, Any] = {"narx_past": 0, "narx_features": 0}
 
 WITHOUT: Mapping[str, Mapping[str, Any]] = {
     WHOLE: {},
+    ALONE: {},
     "features drawn": {"narx_learning": "off"},
     "features learned": {"narx_learning": "on"},
     "none affine": {"narx_affine": "off"},
@@ -57,7 +60,11 @@ FOLDER = RESULTS / "ablation"
 
 def methods() -> dict[str, Method]:
     """Return the variants as methods."""
-    return {name: Method(name, RFFPSR, options, True) for name, options in WITHOUT.items()}
+    learners = {ALONE: MembersAlone}
+    return {
+        name: Method(name, learners.get(name, RFFPSR), options, True)
+        for name, options in WITHOUT.items()
+    }
 
 
 def table(tasks: Sequence[Task], records: Mapping[str, Sequence[Record]]) -> str:
