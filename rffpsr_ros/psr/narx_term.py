@@ -31,9 +31,6 @@ RANK = 2 / 3
 TOLERANCE = 1e-7
 """Weak directions of smooth features matter where there is no noise; the ridge damps the others."""
 
-BANDWIDTH = 2.0
-"""Bandwidth of the features, as a multiple of the median distance."""
-
 WHITENING_FLOOR = 1e-4
 """Directions weaker than this, relative to the strongest, are not amplified further."""
 
@@ -47,6 +44,8 @@ class NarxDraw(NamedTuple):
     frequencies: int
     affine: bool = False
     """Whether they see observations only, so that the term does not vary with the actions."""
+    bandwidth: float = 2.0
+    """Of their kernel, as a multiple of the median distance between windows."""
 
 
 class NarxTerm(NamedTuple):
@@ -105,7 +104,7 @@ def draw_narx_features(
     points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
     count = wanted.frequencies
     rank = max(1, round(RANK * count))
-    drawn = draw_feature_map(points, count, BANDWIDTH, rank, TOLERANCE, generator, inputs)
+    drawn = draw_feature_map(points, count, wanted.bandwidth, rank, TOLERANCE, generator, inputs)
     return drawn._replace(frequencies=np.pad(drawn.frequencies, ((0, 0), (0, whole - seen))))
 
 

@@ -38,10 +38,22 @@ class Family(NamedTuple):
     """Whether what refinement starts from comes of regressions alone."""
     by_start: bool = False
     """Whether the best of these starts is selected: refinement is alike for all."""
+    bandwidths: tuple[float, ...] = ()
+    """Other bandwidths with which the configuration of the best start is compared in turn."""
 
     def only(self, name: str) -> Family:
         """Return the family with a single configuration."""
-        return self._replace(configurations={name: self.configurations[name]}, safe=name)
+        configurations = {name: self.configurations[name]}
+        return self._replace(configurations=configurations, safe=name, bandwidths=())
+
+    def varied(self, name: str) -> Family:
+        """Return the family of a configuration and those that differ from it in bandwidth."""
+        options = self.configurations[name]
+        others = {
+            f"{name}, bandwidth {one:g}": replace(options, narx_bandwidth=one)
+            for one in self.bandwidths
+        }
+        return self._replace(configurations={name: options, **others}, safe=name, bandwidths=())
 
 
 class Candidate(NamedTuple):
@@ -98,7 +110,8 @@ def _affine(safe: RFFPSROptions, settings: RecipeSettings) -> Family:
         f"affine, {past}": replace(affine, narx_past=past)
         for past in sorted(lengths - {safe.narx_past})
     }
-    return Family("rff_psr, affine", offered, "affine", by_start=True)
+    bandwidths = tuple(factor * safe.narx_bandwidth for factor in settings.affine_bandwidths)
+    return Family("rff_psr, affine", offered, "affine", by_start=True, bandwidths=bandwidths)
 
 
 def configurations(options: RFFPSROptions, settings: RecipeSettings) -> dict[str, RFFPSROptions]:

@@ -121,7 +121,26 @@ def _best_start(
 ) -> Selection:
     """Return the configuration whose starts are best on the folds that judge.
 
-    Those that are far from the best on the first one are not looked at on the others.
+    Of its variations in bandwidth then the widest that none is clearly better than: the smoother
+    features are, the further they reach beyond the recordings.
+    """
+    scores, close = _start_scores(family, judges, settings)
+    best = close[0]
+    varied = family.varied(best)
+    if len(varied.configurations) > 1:
+        again, close = _start_scores(varied, judges, settings)
+        level = [one for one in close if settings.clearly_better * again[one] <= again[close[0]]]
+        best = max(level, key=lambda name: varied.configurations[name].narx_bandwidth)
+        scores |= again
+    return _learned(learners, varied, best, [], scores)
+
+
+def _start_scores(
+    family: Family, judges: Sequence[Learns], settings: RecipeSettings
+) -> tuple[dict[str, float], list[str]]:
+    """Return the scores of a family's starts, as geometric means, and the names of the best first.
+
+    Those that are far from the best on the first fold are not looked at on the others, nor named.
     """
     configurations = family.configurations
     first, *others = judges
@@ -134,7 +153,7 @@ def _best_start(
         for name in close:
             starts[name].append(learner.start_score(configurations[name]))
     scores = {name: _mean(found) for name, found in starts.items()}
-    return _learned(learners, family, min(close, key=scores.__getitem__), [], scores)
+    return scores, sorted(close, key=scores.__getitem__)
 
 
 def _best_trial(

@@ -105,6 +105,10 @@ class RecipeSettings:
     affine_features: int = 3
     """They have so many times as many random features."""
 
+    affine_bandwidths: tuple[float, ...] = (0.5, 2.0)
+    """So many times the options' bandwidth are tried with the window that does best. Wide features
+    are nearly polynomials, which reach beyond the recordings where a robot is that smooth."""
+
     learned_longer: int = 2
     """Learned features of windows that are so many times as long are tried too: what can be learned
     of a longer window, drawn frequencies would hardly resolve."""

@@ -18,11 +18,16 @@ Scores = Mapping[str, tuple[float, ...]]
 BAD = 99.0
 
 
+NARROW = "affine, bandwidth 1"
+
+
 def name_of(options: RFFPSROptions) -> str:
     if options.narx_learning == "on":
         return "learned, longer" if options.narx_past > 4 else "learned"
     if options.narx_affine == "on":
-        return "affine" if options.narx_past == 4 else f"affine, {options.narx_past}"
+        window = "affine" if options.narx_past == 4 else f"affine, {options.narx_past}"
+        width = options.narx_bandwidth
+        return window if width == 2 else f"{window}, bandwidth {width:g}"
     if options.refine_from == "light":
         return "light"
     if options.narx_past == 10:
@@ -102,6 +107,34 @@ def test_of_few_data_all_folds_decide() -> None:
     chosen, made = taken(scores, few=True)
     assert chosen == "regularised"
     assert {tried for tried, fold in made if fold == 2} == {"regularised", "light"}
+
+
+@pytest.mark.parametrize(
+    ("scores", "selected"),
+    [
+        ({"affine, 3": (1.1, 1.1)}, "affine"),
+        # The widest, unless another is clearly better.
+        ({"affine, bandwidth 4": (1.05, 1.05)}, "affine, bandwidth 4"),
+        ({"affine, bandwidth 4": (1.2, 1.2), "affine, bandwidth 1": (0.95, 0.95)}, "affine"),
+        ({"affine, bandwidth 4": (0.95, 0.95), "affine, bandwidth 1": (0.8, 0.8)}, NARROW),
+        ({"affine, bandwidth 1": (0.8, 1.9)}, "affine"),
+        # So much better on the first fold that the second is not asked.
+        ({"affine, bandwidth 1": (0.1, 9.0)}, NARROW),
+        # Only those of the best window are tried.
+        (
+            {"affine, 3": (0.9, 0.9), "affine, bandwidth 4": (0.1, 0.1)},
+            "affine, 3",
+        ),
+    ],
+)
+def test_the_bandwidth_is_chosen_after_the_window(
+    scores: dict[str, tuple[float, float]], selected: str
+) -> None:
+    _, affine, _ = offered()
+    known = {name: (*two, 1.0) for name, two in ({"affine": (1.0, 1.0)} | scores).items()}
+    learners = [Fold(n, known, []) for n in range(3)]
+    (selection,) = select(learners, [affine], RecipeSettings(), few=False)
+    assert name_of(selection.options) == selected
 
 
 def offered(**options: object) -> list[Family]:
@@ -210,4 +243,4 @@ def test_of_affine_features_the_best_start_is_selected(
     (selection,) = select(learners, [affine], RecipeSettings(), few)
     assert name_of(selection.options) == best
     assert made == [(best, fold) for fold in range(3)]
-    assert set(selection.scores) == set(affine.configurations)
+    assert set(selection.scores) == {*affine.configurations, *affine.varied(best).configurations}

@@ -79,6 +79,9 @@ class RFFPSROptions:
         Ticks of history in the ARX term, fewer where `past` is; 0: no such term.
     narx_past, narx_features
         Ticks of history and random frequencies of the NARX term; 0: none.
+    narx_bandwidth
+        Kernel bandwidth of the NARX term's features, as a multiple of the median distance. Where
+        features of observations only are chosen by held-out folds, half and twice as much is tried.
     narx_affine
         Whether the NARX term's features see observations only, so that the next observation is
         affine in the actions, which the ARX term has, as it is where an action is a force; "auto":
@@ -129,6 +132,7 @@ class RFFPSROptions:
     arx_past: int = 20
     narx_past: int = 4
     narx_features: int = 100
+    narx_bandwidth: float = 2.0
     narx_affine: OffAutoOn = "auto"
     narx_learning: OffAutoOn = "auto"
     short_past: int = 2
@@ -185,4 +189,6 @@ _AT_LEAST_ZERO = (
     "arx_past", "narx_past", "narx_features", "short_past", "margin", "tolerance", "seed",
     "ridge_decay",
 )  # fmt: skip
-_POSITIVE = ("bandwidth", "ridge", "regularisation", "learning_rate", "step")
+_POSITIVE = (
+    "bandwidth", "narx_bandwidth", "ridge", "regularisation", "learning_rate", "step",
+)  # fmt: skip

@@ -177,5 +177,6 @@ def _regressed(
 ) -> PredictorRegression:
     """Return the regression of all that predicts around dynamics."""
     runs, seen = prepared.train.filled, prepared.train.seen
-    drawn = NarxDraw(options.narx_features, options.narx_affine == "on")
+    affine = options.narx_affine == "on"
+    drawn = NarxDraw(options.narx_features, affine, options.narx_bandwidth)
     return predictor_regression(runs, seen, structure, dynamics, drawn, whiten, generator)
