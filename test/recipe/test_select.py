@@ -16,8 +16,6 @@ from rffpsr_ros.recipe.trials import Trial
 
 Scores = Mapping[str, tuple[float, ...]]
 BAD = 99.0
-
-
 NARROW = "affine, bandwidth 1"
 
 

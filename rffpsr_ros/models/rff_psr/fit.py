@@ -251,10 +251,12 @@ def _starts(
     """
     choice = structure.narx_past and len(prepared.validation.filled) > 0
     tried = {"off": [False], "on": [True], "auto": [False, True] if choice else [False]}
+    draws = [
+        NarxDraw(options.narx_features, one, options.narx_bandwidth)
+        for one in tried[options.narx_affine]
+    ]
     starts = [
-        _start(prepared, structure, dynamics, drawn, options, settings, generator)
-        for affine in tried[options.narx_affine]
-        if (drawn := NarxDraw(options.narx_features, affine, options.narx_bandwidth))
+        _start(prepared, structure, dynamics, one, options, settings, generator) for one in draws
     ]
     return min(starts, key=lambda start: start.score)
 

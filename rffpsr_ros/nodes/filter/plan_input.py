@@ -12,7 +12,7 @@ from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.forecasting.future_actions import plan_in
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
-from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name
+from rffpsr_ros.nodes.shared.executors import with_times
 
 DEPTH = 10
 
@@ -33,11 +33,8 @@ class PlanInput:
     ) -> None:
         self.follower: Follower | None = None
         self._complaints, self._log, self._receive_time = complaints, log, receive_time
-        take = self._take_alone if executor_name(node) == EVENTS else self._take
+        take = with_times(node, self._take)
         node.create_subscription(Float64MultiArray, "~/planned_actions", take, DEPTH)
-
-    def _take_alone(self, message: Any) -> None:
-        self._take(message, {"received_timestamp": 0})
 
     def _take(self, message: Any, info: Mapping[str, int]) -> None:
         follower = self.follower

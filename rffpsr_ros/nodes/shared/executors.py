@@ -9,6 +9,7 @@ messages are waited for and handed out by `message_wait`, read off their bytes b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rclpy.executors import SingleThreadedExecutor
@@ -32,6 +33,20 @@ def executor_name(node: Any) -> str:
 def works_on_bytes(node: Any) -> bool:
     """Tell whether a node reads messages, and makes them, past rclpy."""
     return executor_name(node) != SINGLE_THREADED
+
+
+def with_times(node: Any, take: Callable[[Any, Mapping[str, int]], None]) -> Callable[..., None]:
+    """Return a subscription's callback that is told a message's times, too.
+
+    rclpy's events executor fails where a callback wants them: there they are 0, which is unknown.
+    """
+    if executor_name(node) != EVENTS:
+        return take
+
+    def take_alone(message: Any) -> None:
+        take(message, {"source_timestamp": 0, "received_timestamp": 0})
+
+    return take_alone
 
 
 def make_executor(node: Any) -> Any:

@@ -59,12 +59,10 @@ def node_time(node: Any) -> Callable[[], int]:
 
 def arrival_time(node: Any) -> Callable[[int], int]:
     """Return what gives the time of what arrived, by a node's clock, as `ReceiveTimes` asks it."""
-    clock = node.get_clock()
-    simulated = ArrivedClock(node)
+    clock, now, simulated = node.get_clock(), node_time(node), ArrivedClock(node)
 
     def at(arrived_ns: int) -> int:
-        if clock.ros_time_is_active:
-            return simulated.now_ns() or int(clock.now().nanoseconds)
-        return arrived_ns or time.time_ns()
+        known = simulated.now_ns() if clock.ros_time_is_active else arrived_ns
+        return known or now()
 
     return at

@@ -15,7 +15,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, works_on_bytes
+from rffpsr_ros.nodes.shared.executors import with_times, works_on_bytes
 from rffpsr_ros.nodes.shared.lateness import Lateness
 from rffpsr_ros.nodes.shared.message_classes import decoder, has_header_first, message_class
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
@@ -70,12 +70,10 @@ class TopicInput:
         self._times = times
         self._profile = profile
         kinds = QoSOverridingOptions.with_default_policies() if overridable else None
-        # rclpy's events executor fails where a callback wants to know more than the message.
-        alone = executor_name(self._node) == EVENTS
         self._subscription = self._node.create_subscription(
             message_class(self.type),
             self.topic,
-            self._take_alone if alone else self._take,
+            with_times(self._node, self._take),
             profile,
             raw=True,
             qos_overriding_options=kinds,
@@ -171,9 +169,6 @@ class TopicInput:
     def _decoded_stamp(self, data: bytes, receive_ns: int) -> int:
         message = self.decode(data)
         return receive_ns if message is None else stamp_of(message, receive_ns)
-
-    def _take_alone(self, data: bytes) -> None:
-        self._take(data, {"source_timestamp": 0, "received_timestamp": 0})
 
     def _take(self, data: bytes, info: Mapping[str, int]) -> None:
         assert self._times is not None
