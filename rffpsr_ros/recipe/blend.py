@@ -175,10 +175,12 @@ def _limited(
 def ensemble_weights(
     errors: Sequence[Sequence[Array]], deviation: Array, settings: RecipeSettings
 ) -> Array:
-    """Return the weights (H, d_o, C) of the candidates that together have the best score.
+    """Return the weights (H, d_o, C) of as many candidates as do well together.
 
     Weights minimise a mean over blocks, which a few odd blocks can decide; the score does not fall
-    for that. So candidates are left out one by one while this does no harm to the score.
+    for that. So candidates are left out one by one, the least useful first, but only where the
+    score is clearly better without them: the more take part, the surer where a robot is used
+    otherwise than it was recorded.
     """
     together = _side_by_side(errors)
     products = error_products(together, settings.group_share)
@@ -189,14 +191,16 @@ def ensemble_weights(
         weights = _without_small(weights, settings.least_weight)
         return score(_weighted(together, weights), deviation), weights
 
-    everyone = list(range(products.shape[-1]))
-    found = [tried([one]) for one in everyone]
-    kept = everyone
+    kept = list(range(products.shape[-1]))
+    alone = min((tried([one]) for one in kept), key=lambda one: one[0])
+    found = []  # with fewer and fewer candidates
     while len(kept) > 1:
         found.append(tried(kept))
         fewer = [[one for one in kept if one != left] for left in kept]
         kept = min(fewer, key=lambda some: tried(some)[0])
-    return min(found, key=lambda one: one[0])[1]
+    found.append(alone)
+    best = min(score for score, _ in found)
+    return next(weights for score, weights in found if settings.worth_leaving_out * score <= best)
 
 
 def blended_errors(errors: Sequence[Sequence[Array]], weights: Array) -> list[Array]:

@@ -184,6 +184,9 @@ class RecipeSettings:
     """So large a share of the squared errors that weights minimise is a single group's at the most,
     where there are others: one recording that nothing can forecast must not decide."""
 
+    worth_leaving_out: float = 0.95
+    """With fewer candidates a blend's score must be so many times as large at the most."""
+
     least_weight: float = 0.02
     """A candidate that nowhere has a larger weight is left out: it would cost more than it
     gives."""

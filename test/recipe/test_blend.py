@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rffpsr_ros.recipe.blend import _limited_shares, blend_weights, error_products
+from rffpsr_ros.recipe.blend import (
+    _limited_shares,
+    blend_weights,
+    ensemble_weights,
+    error_products,
+)
 from rffpsr_ros.recipe.settings import RecipeSettings
 
 SETTINGS = RecipeSettings()
@@ -88,3 +94,15 @@ def test_weights_add_up_to_one_at_every_horizon_and_nan_does_not_count() -> None
 def test_units_do_not_matter(scale: float) -> None:
     errors = np.random.default_rng(4).standard_normal((100, 3)) * [1.0, 1.2, 2.0]
     np.testing.assert_allclose(weights_of([scale * errors]), weights_of([errors]), atol=1e-9)
+
+
+def test_who_is_nearly_as_good_takes_part_unless_it_is_clearly_better_without() -> None:
+    draw = np.random.default_rng(0)
+    blocks = draw.standard_normal((24, 200, 2)) @ [[1.0, 1.0], [0.0, 0.4]]  # nearly alike
+    blocks[0] *= [5.0, 0.3]  # in one block only the second is any good
+    errors = [list(one[..., None, None]) for one in np.moveaxis(blocks, -1, 0)]
+    taking_part = {
+        least: ensemble_weights(errors, np.ones(1), replace(SETTINGS, worth_leaving_out=least)) > 0
+        for least in (SETTINGS.worth_leaving_out, 1.0)
+    }
+    assert [part.ravel().tolist() for part in taking_part.values()] == [[True, True], [False, True]]
