@@ -187,9 +187,9 @@ class RecipeSettings:
     worth_leaving_out: float = 0.95
     """With fewer candidates a blend's score must be so many times as large at the most."""
 
-    least_weight: float = 0.02
-    """A candidate that nowhere has a larger weight is left out: it would cost more than it
-    gives."""
+    least_weight: float = 0.1
+    """A candidate that nowhere has a larger weight is left out: live it costs as much as any, and
+    on 20 development draws of all kinds tests did not miss it."""
 
     simulated_ticks: int = 200
     """Only where recordings have so many ticks is anything learned for longer horizons."""

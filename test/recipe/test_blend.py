@@ -98,8 +98,8 @@ def test_units_do_not_matter(scale: float) -> None:
 
 def test_who_is_nearly_as_good_takes_part_unless_it_is_clearly_better_without() -> None:
     draw = np.random.default_rng(0)
-    blocks = draw.standard_normal((24, 200, 2)) @ [[1.0, 1.0], [0.0, 0.4]]  # nearly alike
-    blocks[0] *= [5.0, 0.3]  # in one block only the second is any good
+    blocks = draw.standard_normal((24, 200, 2)) @ [[1.0, 1.0], [0.0, 0.3]]  # nearly alike
+    blocks[0] *= [3.0, 0.1]  # in one block only the second is any good
     errors = [list(one[..., None, None]) for one in np.moveaxis(blocks, -1, 0)]
     taking_part = {
         least: ensemble_weights(errors, np.ones(1), replace(SETTINGS, worth_leaving_out=least)) > 0
