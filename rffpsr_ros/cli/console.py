@@ -14,16 +14,19 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-_BAR = "{desc:<24} {percentage:3.0f}% |{bar}| {elapsed} elapsed, {remaining} left"
+_BAR = "{elapsed} {desc:<32} {percentage:3.0f}% |{bar}|"
+_REDRAWN_SECONDS = 0.1
 _LONGEST = 600
 """Characters of a sentence that somebody reads."""
 
 
 class ProgressBar:
-    """Shows how far a stage is: a bar on a terminal, a line per quarter elsewhere.
+    """Shows how far work is: one bar on a terminal, elsewhere a line per stage and slow quarter.
 
     An instance is called with a stage's name and the fraction of it that is done, and is a context
-    that leaves the terminal in order however it ends.
+    that leaves the terminal in order however it ends. Stages come in turns where several models are
+    learned side by side: on a terminal one takes the place of the other, behind the time since all
+    began; in a log each is named once.
     """
 
     def __init__(self, stream: TextIO | None = None, quiet: bool = False) -> None:
@@ -31,21 +34,22 @@ class ProgressBar:
         self._quiet = quiet
         self._terminal = self._stream.isatty()
         self._stage = ""
+        self._named: set[str] = set()
         self._quarter = 0
         self._began = 0.0
         self._bar: tqdm[Any] | None = None
+        self._made = time.time()
+        self._drawn = 0.0
 
     def __call__(self, stage: str, fraction: float, error: float | None = None) -> None:
         """Take note that ``fraction`` (0 to 1) of ``stage`` is done, and of the error by now."""
         if self._quiet:
             return
+        if self._terminal:
+            self._draw(stage, fraction, error)
+            return
         if stage != self._stage:
             self._start(stage)
-        if self._bar is not None:
-            if error is not None:
-                self._bar.set_description(f"{stage}, error {error:.3g}", refresh=False)
-            self._bar.update(max(0.0, fraction - self._bar.n))
-            return
         quarter = int(4 * fraction)
         if quarter > self._quarter:
             self._quarter = quarter
@@ -72,14 +76,30 @@ class ProgressBar:
             self._stage = ""
             self._say(sentence)
 
-    def _start(self, stage: str) -> None:
-        self._finish()
-        self._stage, self._quarter, self._began = stage, 0, time.monotonic()
-        if self._terminal:
+    def _draw(self, stage: str, fraction: float, error: float | None) -> None:
+        """Show a stage on the terminal's bar."""
+        told = stage if error is None else f"{stage}, error {error:.3g}"
+        if self._bar is None:
             self._bar = tqdm(
-                total=1.0, desc=stage, bar_format=_BAR, file=self._stream, dynamic_ncols=True
+                total=1.0,
+                desc=told,
+                bar_format=_BAR,
+                file=self._stream,
+                dynamic_ncols=True,
+                leave=False,
             )
-        else:
+            self._bar.start_t = self._made
+        self._bar.set_description_str(told, refresh=False)
+        self._bar.n = min(max(fraction, 0.0), 1.0)
+        if stage != self._stage or time.monotonic() - self._drawn >= _REDRAWN_SECONDS:
+            self._stage, self._drawn = stage, time.monotonic()
+            self._bar.refresh()
+
+    def _start(self, stage: str) -> None:
+        """Begin to count a stage's quarters, and name it in the log if that is new."""
+        self._stage, self._quarter, self._began = stage, 0, time.monotonic()
+        if stage not in self._named:
+            self._named.add(stage)
             self._say(stage)
 
     def _finish(self) -> None:

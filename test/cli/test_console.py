@@ -34,17 +34,41 @@ def test_a_log_gets_a_line_per_stage_and_slow_quarter(monkeypatch: pytest.Monkey
     ]
 
 
-def test_a_terminal_gets_a_bar_with_stage_and_time_left() -> None:
+def test_a_log_names_stages_that_come_in_turns_once() -> None:
+    log = io.StringIO()
+    with ProgressBar(log) as progress:
+        for _ in range(3):
+            progress("model 1 of 2, refinement", 0.1)
+            progress("model 2 of 2, refinement", 0.1)
+    assert log.getvalue().splitlines() == ["model 1 of 2, refinement", "model 2 of 2, refinement"]
+
+
+def test_a_terminal_has_one_line_that_tells_the_stage_and_is_cleared_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seconds = iter(range(1000))
+    monkeypatch.setattr("rffpsr_ros.cli.console.time.monotonic", lambda: next(seconds))
     terminal = Terminal()
     with ProgressBar(terminal) as progress:
         progress("refinement", 0.0)
-        progress("refinement", 0.5)
+        progress("refinement", 0.5, 0.25)
         progress("guards", 0.0)
     written = terminal.getvalue()
-    assert "refinement" in written
-    assert "left" in written
+    assert "refinement, error 0.25" in written
+    assert "50%" in written
     assert "guards" in written
-    assert written.endswith("\n")
+    assert "\n" not in written  # one line, again and again
+    assert not written.split("\r")[-2].strip()  # nothing is left of it
+    assert written.endswith("\r")
+
+
+def test_a_note_stands_on_a_line_of_its_own() -> None:
+    terminal = Terminal()
+    with ProgressBar(terminal) as progress:
+        progress("reading", 0.5)
+        progress.note("a bag has no end")
+        progress("reading", 1.0)
+    assert "\ra bag has no end\n" in terminal.getvalue()
 
 
 def test_quiet_says_nothing() -> None:
