@@ -121,16 +121,20 @@ def _best_start(
 ) -> Selection:
     """Return the configuration whose starts are best on the folds that judge.
 
-    Of its variations in bandwidth then the widest that none is clearly better than: the smoother
-    features are, the further they reach beyond the recordings.
+    Of its variations in bandwidth then the best; a narrower one has to be clearly better, as what
+    it resolves may be noise, and beyond the recordings smooth features reach further.
     """
     scores, close = _start_scores(family, judges, settings)
     best = close[0]
     varied = family.varied(best)
     if len(varied.configurations) > 1:
         again, close = _start_scores(varied, judges, settings)
-        level = [one for one in close if settings.clearly_better * again[one] <= again[close[0]]]
-        best = max(level, key=lambda name: varied.configurations[name].narx_bandwidth)
+        width = {name: one.narx_bandwidth for name, one in varied.configurations.items()}
+        usual = width[best]
+        best = min(
+            close,
+            key=lambda name: again[name] / (settings.clearly_better if width[name] < usual else 1),
+        )
         scores |= again
     return _learned(learners, varied, best, [], scores)
 

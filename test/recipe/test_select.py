@@ -111,8 +111,9 @@ def test_of_few_data_all_folds_decide() -> None:
     ("scores", "selected"),
     [
         ({"affine, 3": (1.1, 1.1)}, "affine"),
-        # The widest, unless another is clearly better.
-        ({"affine, bandwidth 4": (1.05, 1.05)}, "affine, bandwidth 4"),
+        # The best; a narrower one if it is clearly better.
+        ({"affine, bandwidth 4": (1.05, 1.05)}, "affine"),
+        ({"affine, bandwidth 4": (0.95, 0.99)}, "affine, bandwidth 4"),
         ({"affine, bandwidth 4": (1.2, 1.2), "affine, bandwidth 1": (0.95, 0.95)}, "affine"),
         ({"affine, bandwidth 4": (0.95, 0.95), "affine, bandwidth 1": (0.8, 0.8)}, NARROW),
         ({"affine, bandwidth 1": (0.8, 1.9)}, "affine"),
