@@ -199,8 +199,9 @@ def ensemble_weights(
         fewer = [[one for one in kept if one != left] for left in kept]
         kept = min(fewer, key=lambda some: tried(some)[0])
     found.append(alone)
-    best = min(score for score, _ in found)
-    return next(weights for score, weights in found if settings.worth_leaving_out * score <= best)
+    best = min(reached for reached, _ in found)
+    close = [weights for reached, weights in found if settings.worth_leaving_out * reached <= best]
+    return close[0]
 
 
 def blended_errors(errors: Sequence[Sequence[Array]], weights: Array) -> list[Array]:
@@ -283,5 +284,6 @@ def _simplex_minimum(product: Array, shrinkage: float) -> Array:
 
 def _without_small(weights: Array, least: float) -> Array:
     """Return the weights (H, d_o, C) without candidates that hardly have any."""
+    least = min(least, 0.99 / weights.shape[-1])  # so that everywhere one is left
     kept = np.where(weights.max(axis=(0, 1)) >= least, weights, 0.0)
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))

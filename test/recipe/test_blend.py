@@ -10,6 +10,7 @@ import pytest
 
 from rffpsr_ros.recipe.blend import (
     _limited_shares,
+    _without_small,
     blend_weights,
     ensemble_weights,
     error_products,
@@ -106,3 +107,13 @@ def test_who_is_nearly_as_good_takes_part_unless_it_is_clearly_better_without() 
         for least in (SETTINGS.worth_leaving_out, 1.0)
     }
     assert [part.ravel().tolist() for part in taking_part.values()] == [[True, True], [False, True]]
+
+
+def test_of_many_that_are_alike_no_place_is_left_without_any() -> None:
+    """None of them has the weight below which one is left out, beside others."""
+    weights = _without_small(np.full((2, 3, 15), 1 / 15), SETTINGS.least_weight)
+    np.testing.assert_allclose(weights, 1 / 15)
+    few = np.array([[[0.95, 0.05, 0.0]], [[0.0, 0.05, 0.95]]])
+    np.testing.assert_allclose(
+        _without_small(few, SETTINGS.least_weight), [[[1, 0, 0]], [[0, 0, 1]]]
+    )
