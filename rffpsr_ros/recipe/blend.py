@@ -193,11 +193,13 @@ def ensemble_weights(
 
     kept = list(range(products.shape[-1]))
     alone = min((tried([one]) for one in kept), key=lambda one: one[0])
-    found = []  # with fewer and fewer candidates
-    while len(kept) > 1:
-        found.append(tried(kept))
+    found = [tried(kept)]  # with fewer and fewer candidates
+    while len(kept) > 2:
         fewer = [[one for one in kept if one != left] for left in kept]
-        kept = min(fewer, key=lambda some: tried(some)[0])
+        tries = [tried(some) for some in fewer]
+        place = min(range(len(tries)), key=lambda some: tries[some][0])
+        found.append(tries[place])
+        kept = fewer[place]
     found.append(alone)
     best = min(reached for reached, _ in found)
     close = [weights for reached, weights in found if settings.worth_leaving_out * reached <= best]
