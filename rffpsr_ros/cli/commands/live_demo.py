@@ -206,8 +206,8 @@ class _Demonstration:
         newest = self._observer.forecasts
         self._observer.until(lambda: newest, "a forecast")
         first = len(self._observer.ticks)
-        self._observer.watch(TEST_TICKS)
-        ticks = self._observer.ticks[first:]
+        self._observer.watch(TEST_TICKS + HORIZON)  # the last forecast is under way a while
+        ticks = self._observer.ticks[first : first + TEST_TICKS]
         self._observer.call("/rffpsr_excitation/stop")
         run, live, made = self._observer.run_of(ticks, HORIZON)
         say(f"The filter gave {made} forecasts in {len(ticks)} ticks.")
