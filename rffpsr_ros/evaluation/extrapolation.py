@@ -15,6 +15,9 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 TOLERATED = 0.01
 """The share of ticks that nobody need be told of: a new recording now and then goes a little
 further."""
+HAIR = 0.01
+"""Share of the range's width by which nobody is farther than seen: a top speed is never the same
+to the last digit."""
 
 
 class Extrapolation(NamedTuple):
@@ -68,8 +71,9 @@ def _further(one: Extrapolation) -> str:
 def _of_columns(limits: InputRange, names: Sequence[str], rows: Array) -> list[Extrapolation]:
     beyond = np.fmax(limits.low - rows, rows - limits.high)
     seen = np.maximum(np.isfinite(rows).sum(axis=0), 1)
-    share = (beyond > 0).sum(axis=0) / seen
+    width = limits.high - limits.low
+    share = (beyond > HAIR * width).sum(axis=0) / seen
     with np.errstate(divide="ignore"):
-        furthest = np.nanmax(np.fmax(beyond, 0.0), axis=0, initial=0.0) / (limits.high - limits.low)
+        furthest = np.nanmax(np.fmax(beyond, 0.0), axis=0, initial=0.0) / width
     columns = zip(names, share.tolist(), furthest.tolist(), strict=True)
     return [Extrapolation(name, often, far) for name, often, far in columns if often > 0]

@@ -47,6 +47,15 @@ def test_what_stays_within_is_not_told(model: LinearARXModel) -> None:
     assert told([]) == told([Extrapolation("x", 0.005, 9.0)]) == ""
 
 
+def test_a_hair_beyond_is_within(model: LinearARXModel) -> None:
+    actions = np.full((10, 1), 4.0 + 0.009 * 4)
+    assert extrapolations(model, [run(np.zeros((10, 2)), actions)]) == []
+    actions[0] = 4.0 + 0.011 * 4
+    (found,) = extrapolations(model, [run(np.zeros((10, 2)), actions)])
+    assert (found.name, found.share) == ("u", 0.1)
+    assert found.furthest == pytest.approx(0.011)
+
+
 def test_a_model_that_knows_no_range_tells_nothing() -> None:
     one = run(np.zeros((10, 2)), np.ones((10, 1)))
     assert extrapolations(LastObservation().fit([one]), [one]) == []
