@@ -92,6 +92,7 @@ def plot_curves(
         axes.set_xlabel("horizon (ticks ahead)")
         axes.set_ylabel(ylabel)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        _plain_numbers(axes)
         axes.grid(True, which="both", alpha=0.25)
         axes.set_title(title)
     handles = {
@@ -101,6 +102,16 @@ def plot_curves(
     }
     places[columns - 1].legend(handles.values(), handles.keys(), **_BESIDE)
     save_figure(figure, path)
+
+
+def _plain_numbers(axes: Axes) -> None:
+    """Write a log axis's numbers as the tables do, those between powers of ten where few are."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    low, high = axes.get_ylim()
+    plain = FuncFormatter(lambda number, _: f"{number:.3g}")
+    axes.yaxis.set_major_formatter(plain)
+    axes.yaxis.set_minor_formatter(plain if high < 10 * low else NullFormatter())
 
 
 def plot_forecast(
