@@ -1,6 +1,6 @@
-"""Closed loops on worlds simulated by Drake: what a controller with a learned model does.
+"""Closed loops on simulated robots: what a controller with a learned model does.
 
-    python -m benchmarks.control                          5 seeds of both worlds; writes the record
+    python -m benchmarks.control                          5 seeds of all worlds; writes the record
     python -m benchmarks.control --worlds pendulum --seeds 1 --episodes 10 --single
     python -m benchmarks.control --show --images docs/images
 
@@ -128,7 +128,7 @@ def learned(
     learner: Learner = SingleRFFPSR(seed=seed) if options.single else RFFPSR(seed=seed)
     ours = on_topics(learner.fit(runs[held:], runs[:held]), system)
     linear = on_topics(LinearARX().fit(runs[held:], runs[:held]), system)
-    return {OURS: ours, ADAPTED: ours, ARX: linear, TRUE: TrueEquations.of(world.name, ours)}
+    return {OURS: ours, ADAPTED: ours, ARX: linear, TRUE: TrueEquations.of(world, ours)}
 
 
 def runs(
@@ -139,32 +139,31 @@ def runs(
     seed: int,
 ) -> Iterator[tuple[str, str, Course, list[float]]]:
     """Yield what every method makes of every course, and the seconds that planning took."""
-    start = np.zeros(len(system.observation_names))
     for name, draw in courses(world).items():
         course = draw(np.random.default_rng([seed, 0]), options.ticks)
         for method, model in models.items():
             planner = Predictive(world, model, options.horizon, adapt=method == ADAPTED)
-            driven = drive(system, planner, course, start)
+            driven = drive(system, planner, course, world.rest)
             if planner.stops:
                 print("stopped:", planner.stops, file=sys.stderr)
             yield name, method, driven, planner.seconds
-        trial = _trials(system, draw, options.ticks, start, seed)
+        trial = _trials(world, system, draw, options.ticks, seed)
         feedback, _ = tuned_feedback(
             world, trial, options.episodes, np.random.default_rng([seed, 2])
         )
-        yield name, PD, drive(system, feedback, course, start), []
+        yield name, PD, drive(system, feedback, course, world.rest), []
 
 
 def _trials(
+    world: World,
     system: System,
     draw: Callable[[np.random.Generator, int], Array],
     ticks: int,
-    start: Array,
     seed: int,
 ) -> Callable[[Any], float]:
     """Return what tries a controller on another course of a kind, the same for all."""
     course = draw(np.random.default_rng([seed, 1]), ticks)
-    return lambda controller: drive(system, controller, course, start).error
+    return lambda controller: drive(system, controller, course, world.rest).error
 
 
 def table(record: Mapping[str, Any]) -> str:

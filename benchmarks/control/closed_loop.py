@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from benchmarks.control.courses import PERIOD, World
 from rffpsr_ros.control.loop import ControlLoop
@@ -56,12 +57,12 @@ class Course(NamedTuple):
         return float(np.mean((self.seen - self.asked)[JUDGED_FROM:] ** 2))
 
 
-def drive(system: System, controller: Controller, course: Array, start: Array) -> Course:
-    """Return what becomes of a robot that starts at rest, given a course (n, joints).
+def drive(system: System, controller: Controller, course: Array, rest: ArrayLike) -> Course:
+    """Return what becomes of a robot that starts in a state of rest, given a course (n, joints).
 
     The course is handed over before a tick closes, and begins with the tick after that one.
     """
-    state, in_force = start, np.zeros(len(system.action_names))
+    state, in_force = np.array(rest), np.zeros(len(system.action_names))
     command = in_force
     joints = course.shape[1]
     seen, commands = [], []
@@ -78,13 +79,18 @@ def drive(system: System, controller: Controller, course: Array, start: Array) -
 
 
 class Feedback:
-    """A PD controller: torques from the errors of places and speeds, within the limits."""
+    """A PD controller: torques from the errors of places and speeds, within the limits.
+
+    Speeds that are not observed are the differences of places.
+    """
 
     def __init__(self, world: World, stiffness: Array, damping: Array) -> None:
         self._low, self._high = np.array(world.low), np.array(world.high)
-        self._stiffness, self._damping = stiffness, damping
+        self._stiffness, self._damping = world.sense * stiffness, world.sense * damping
+        self._speeds_seen = world.speeds_seen
         self._course = np.zeros((1, world.joints))
         self._row = 0
+        self._places = np.zeros(world.joints)
 
     def begin(self, course: Array) -> None:
         """See `Controller`."""
@@ -94,10 +100,13 @@ class Feedback:
         """See `Controller`; it aims at the tick in which its command acts."""
         self._row += 1
         count = self._course.shape[1]
-        places = np.clip([self._row + 1, self._row + 2], 0, len(self._course) - 1)
-        wanted, following = self._course[places]
-        speed = (following - wanted) / PERIOD
-        torque = self._stiffness * (wanted - seen[:count]) + self._damping * (speed - seen[count:])
+        rows = np.clip([self._row + 1, self._row + 2], 0, len(self._course) - 1)
+        wanted, following = self._course[rows]
+        wanted_speed = (following - wanted) / PERIOD
+        places, before = seen[:count], self._places
+        self._places = places
+        speed = seen[count:] if self._speeds_seen else (places - before) / PERIOD
+        torque = self._stiffness * (wanted - places) + self._damping * (wanted_speed - speed)
         return np.asarray(np.clip(torque, self._low, self._high))
 
 

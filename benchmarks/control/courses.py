@@ -13,9 +13,10 @@ from rffpsr_ros.nodes.shared.package_files import package_folder
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.simulation.excitation import uniform_hold
+from rffpsr_ros.simulation.excitation import mixed_policy, uniform_hold
 from rffpsr_ros.simulation.sdf_world import SdfWorld
-from rffpsr_ros.simulation.system import System, dataset, open_loop
+from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
+from rffpsr_ros.simulation.system import Policy, System, dataset, open_loop
 
 PERIOD = 0.05
 ARRAY = "std_msgs/msg/Float64MultiArray"
@@ -34,6 +35,14 @@ class World(NamedTuple):
     fast: tuple[tuple[float, float], ...]
     widest: tuple[float, ...]
     """The largest step's place (rad) of each joint."""
+    rest: tuple[float, ...]
+    """The state in which it begins, at rest."""
+    speeds_seen: bool = True
+    """Whether the joints' speeds are observed after their angles."""
+    sense: float = 1.0
+    """-1 where a positive torque makes its joint's angle less."""
+    feedback: Policy | None = None
+    """What acts at every second tick of the recordings of a robot that drifts away under chance."""
 
     @property
     def joints(self) -> int:
@@ -42,13 +51,15 @@ class World(NamedTuple):
 
     def system(self) -> System:
         """Return the simulated robot."""
+        if self.name == "swimmer":
+            return Swimmer(PERIOD)
         return SdfWorld(package_folder("worlds") / f"{self.name}.sdf", PERIOD)
 
 
 WORLDS: Mapping[str, World] = {
     world.name: world
     for world in (
-        World("pendulum", (-1.5,), (1.5,), ((0.4, 0.3),), ((0.5, 1.0),), (0.4,)),
+        World("pendulum", (-1.5,), (1.5,), ((0.4, 0.3),), ((0.5, 1.0),), (0.4,), (0.0, 0.0)),
         World(
             "arm",
             (-4.0, -1.5),
@@ -56,6 +67,19 @@ WORLDS: Mapping[str, World] = {
             ((0.4, 0.3), (0.5, 0.4)),
             ((0.3, 1.0), (0.3, 1.4)),
             (0.4, 0.6),
+            (0.0,) * 4,
+        ),
+        World(
+            "swimmer",
+            (-2.0, -2.0),
+            (2.0, 2.0),
+            ((0.5, 0.15), (0.5, 0.2)),
+            ((0.25, 0.4), (0.25, 0.5)),
+            (0.5, 0.5),
+            (10.0, *(0.0,) * 9),
+            speeds_seen=False,
+            sense=-1.0,
+            feedback=seek_goal,
         ),
     )
 }
@@ -116,13 +140,14 @@ def channels(system: System) -> ChannelConfiguration:
 def recordings(world: World, system: System, episodes: int, seed: int) -> list[Trajectory]:
     """Return runs of 10 s under random torques, as the excitation makes them."""
     low, high = np.array(world.low), np.array(world.high)
-    runs = dataset(
-        system,
-        lambda generator: open_loop(uniform_hold(generator, low, high, PERIOD, HOLD)),
-        episodes,
-        round(10 / PERIOD),
-        seed,
-    )
+
+    def policy(generator: np.random.Generator) -> Policy:
+        torques = uniform_hold(generator, low, high, PERIOD, HOLD)
+        if world.feedback is None:
+            return open_loop(torques)
+        return mixed_policy(generator, torques, world.feedback, 0.5, low, high)
+
+    runs = dataset(system, policy, episodes, round(10 / PERIOD), seed)
     configuration = channels(system)
     seen = [f"seen.{field}" for field in configuration.observations[0].fields]
     told = [f"told.{field}" for field in configuration.actions[0].fields]

@@ -1,6 +1,7 @@
-"""The true equations of the worlds pendulum and arm, as a model that a controller can plan with.
+"""The true equations of the simulated robots, as a model that a controller can plan with.
 
-Derived by hand from what their SDF files say, but for joint limits; a test holds them to Drake.
+Those of pendulum and arm are derived by hand from what their SDF files say, but for joint limits; a
+test holds them to Drake. The swimmer's are its simulation's.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.control.courses import World
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.input_gate import TrainedRange
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.simulation.swimmer import Swimmer
 from rffpsr_ros.simulation.system import runge_kutta
 
 GRAVITY = 9.81
@@ -49,32 +52,44 @@ def arm(state: Array, action: Array) -> Array:
     )
 
 
-EQUATIONS: dict[str, Callable[[Array, Array], Array]] = {"pendulum": pendulum, "arm": arm}
+EQUATIONS: dict[str, Callable[[Array, Array], Array]] = {
+    "pendulum": pendulum,
+    "arm": arm,
+    "swimmer": Swimmer().derivative,
+}
 
 
 class EquationParts(NamedTuple):
-    """The derivative, and the range that costs are scaled by."""
+    """Time derivative, the state at rest, what is seen, and the range that costs are scaled by.
+
+    ``observe`` is None where the whole state is seen.
+    """
 
     derivative: Any
+    rest: Any
+    observe: Any
     known: Any
 
 
 class MotionState(NamedTuple):
-    """Angles and speeds (..., n)."""
+    """The state (..., d_x) of the equations."""
 
     motion: Array
 
 
 class TrueEquations(PredictiveModel[MotionState]):
-    """Forecasts by the true equations, from what is seen: angles and speeds."""
+    """Forecasts by the true equations, from the true state: the one seen, or the one computed."""
 
     kind = "true_equations"
     parts_class = EquationParts
 
     @classmethod
-    def of(cls, world: str, like: PredictiveModel[Any]) -> TrueEquations:
+    def of(cls, world: World, like: PredictiveModel[Any]) -> TrueEquations:
         """Return the model of a world with the columns, ranges and scales of a learned one."""
-        parts = EquationParts(EQUATIONS[world], like.trained_range)
+        observe = Swimmer().observe if world.name == "swimmer" else None
+        parts = EquationParts(
+            EQUATIONS[world.name], np.array(world.rest), observe, like.trained_range
+        )
         return cls(like.signature, TrainingRecord(), parts)
 
     @property
@@ -85,21 +100,24 @@ class TrueEquations(PredictiveModel[MotionState]):
 
     def initial_state(self) -> MotionState:
         """Return the state at rest."""
-        return MotionState(np.zeros(len(self._names)))
+        return MotionState(self.parts.rest)
 
     def update(self, state: MotionState, action: Array, observation: Array) -> MotionState:
-        """Return what was seen; where nothing was, what follows."""
+        """Return what was seen; where nothing was, or not everything is, what follows."""
         expected = self._step(state.motion, action)
+        if self.parts.observe is not None:
+            return MotionState(expected)
         return MotionState(np.where(np.isfinite(observation), observation, expected))
 
     def predict(self, state: MotionState, actions: Array) -> Array:
         """Return the forecast (..., H, d_o)."""
-        motion = np.broadcast_to(state.motion, (*actions.shape[:-2], len(self._names)))
+        motion = np.broadcast_to(state.motion, (*actions.shape[:-2], len(state.motion)))
         rows = []
         for tick in range(actions.shape[-2]):
             motion = self._step(motion, actions[..., tick, :])
             rows.append(motion)
-        return np.stack(rows, axis=-2)
+        motions = np.stack(rows, axis=-2)
+        return motions if self.parts.observe is None else np.asarray(self.parts.observe(motions))
 
     def jacobian(self, state: MotionState, actions: Array) -> Array:
         """Return central differences (H, d_o, H, d_a)."""
@@ -107,10 +125,6 @@ class TrueEquations(PredictiveModel[MotionState]):
         both = self.predict(state, np.concatenate([actions + moves, actions - moves]))
         slopes = (both[: actions.size] - both[actions.size :]) / (2 * STEP)
         return np.asarray(np.moveaxis(slopes, 0, -1).reshape(*slopes.shape[1:], *actions.shape))
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.signature.observation_names
 
     def _step(self, motion: Array, action: Array) -> Array:
         return runge_kutta(self.parts.derivative, motion, action, self.signature.period, STEPS)

@@ -25,9 +25,8 @@ def swing_up(world: World, system: System, model: PredictiveModel[Any]) -> Array
     """
     course = np.full((TICKS, world.joints), AIM)
     course[:FREE] = np.nan
-    start = np.zeros(len(system.observation_names))
     planner = Predictive(world, model, HORIZON, effort_weight=(1e-5,), change_weight=(1e-4,))
-    return drive(system, planner, course, start).seen[:, 0]
+    return drive(system, planner, course, world.rest).seen[:, 0]
 
 
 def stands(angle: Array) -> bool:
