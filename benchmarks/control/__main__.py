@@ -10,6 +10,9 @@ that model, with the same and its adaptation, with a linear ARX model of the sam
 with the true equations; and a PD controller follows, the best of as many trials as there were
 recordings, on courses of the same kind. Errors are mean squared errors of angles (rad^2) after the
 first second. Simulated time stands still while a command is computed: no controller is late.
+
+All loops run tick by tick in this process; "nodes" is that of the learned model once more, between
+the simulator node and the controller node over DDS (needs ROS 2).
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.control.closed_loop import Course, Predictive, drive, tuned_feedback
-from benchmarks.control.courses import WORLDS, World, courses, on_topics, recordings
+from benchmarks.control.courses import WORLDS, Draw, World, courses, on_topics, recordings
 from benchmarks.control.equations import TrueEquations
 from benchmarks.control.plot import ASKED, SHOWN, plot_courses
 from benchmarks.control.swing_up import stands, swing_up
@@ -34,12 +38,14 @@ from rffpsr_ros import RFFPSR
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.nodes.demo.processes import enter_a_ros_of_its_own
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.system import System
 
 RECORD = RESULTS / "control.json"
-OURS, ADAPTED, ARX, TRUE, PD = "RFF-PSR", "RFF-PSR, adapt", "linear ARX", "true equations", "PD"
-METHODS = OURS, ADAPTED, ARX, TRUE, PD
+OURS, NODES, ADAPTED = "RFF-PSR", "RFF-PSR, nodes", "RFF-PSR, adapt"
+ARX, TRUE, PD = "linear ARX", "true equations", "PD"
+METHODS = OURS, NODES, ADAPTED, ARX, TRUE, PD
 DIGITS = 4
 
 
@@ -52,12 +58,15 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--ticks", type=int, default=200, help="of a course (200: 10 s)")
     parser.add_argument("--horizon", type=int, default=15, help="ticks of a plan (15)")
     parser.add_argument("--single", action="store_true", help="one RFF-PSR, no ensemble")
+    parser.add_argument("--no-nodes", action="store_true", help="in this process only")
     parser.add_argument("--no-swing-up", action="store_true", help="leave the swing-up out")
     parser.add_argument("--record", type=Path, default=RECORD, help="where the record is written")
     parser.add_argument("--images", type=Path, help="draw a plot of the record into this folder")
     parser.add_argument("--show", action="store_true", help="measure nothing")
     options = parser.parse_args(words)
     if not options.show:
+        if not options.no_nodes:
+            enter_a_ros_of_its_own(Path(tempfile.mkdtemp()))
         record: dict[str, Any] = {"machine": machine(), "settings": _settings(options)}
         worlds = measured(options)
         record["worlds"] = _kept(options.record, record) | worlds
@@ -106,7 +115,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
             if name == "pendulum" and not options.no_swing_up:
                 for who in (OURS, TRUE):
                     angle = swing_up(world, system, models[who])
-                    top = {"highest": _short(np.abs(angle).max()), "stands": stands(angle)}
+                    top = {"highest": _short(np.abs(angle).max()), "stands": stands(world, angle)}
                     swings.setdefault(who, []).append(top)
                     print("swing-up", seed, who, top, flush=True)
         found[name] = {
@@ -128,7 +137,13 @@ def learned(
     learner: Learner = SingleRFFPSR(seed=seed) if options.single else RFFPSR(seed=seed)
     ours = on_topics(learner.fit(runs[held:], runs[:held]), system)
     linear = on_topics(LinearARX().fit(runs[held:], runs[:held]), system)
-    return {OURS: ours, ADAPTED: ours, ARX: linear, TRUE: TrueEquations.of(world, ours)}
+    return {
+        OURS: ours,
+        **({} if options.no_nodes else {NODES: ours}),
+        ADAPTED: ours,
+        ARX: linear,
+        TRUE: TrueEquations.of(world, ours),
+    }
 
 
 def runs(
@@ -142,6 +157,11 @@ def runs(
     for name, draw in courses(world).items():
         course = draw(np.random.default_rng([seed, 0]), options.ticks)
         for method, model in models.items():
+            if method == NODES:
+                from benchmarks.control.through_nodes import drive_through_nodes
+
+                yield name, method, drive_through_nodes(world, model, course, options.horizon), []
+                continue
             planner = Predictive(world, model, options.horizon, adapt=method == ADAPTED)
             driven = drive(system, planner, course, world.rest)
             if planner.stops:
@@ -157,7 +177,7 @@ def runs(
 def _trials(
     world: World,
     system: System,
-    draw: Callable[[np.random.Generator, int], Array],
+    draw: Draw,
     ticks: int,
     seed: int,
 ) -> Callable[[Any], float]:
@@ -171,11 +191,15 @@ def table(record: Mapping[str, Any]) -> str:
     rows = []
     for world, found in record["worlds"].items():
         for course, errors in found["mean_squared_error"].items():
-            cells = [f"{np.mean(errors[m]):.2g} ± {np.std(errors[m]):.1g}" for m in METHODS]
+            cells = [_mean_and_spread(errors.get(method, ())) for method in METHODS]
             ratios = [np.mean(errors[OURS]) / np.mean(errors[m]) for m in (ARX, PD, TRUE)]
             rows.append((world, course, *cells, *(f"{ratio:.2g}" for ratio in ratios)))
     header = ("world", "course", *METHODS, "over ARX", "over PD", "over true equations")
     return markdown(header, rows)
+
+
+def _mean_and_spread(errors: Sequence[float]) -> str:
+    return f"{np.mean(errors):.2g} ± {np.std(errors):.1g}" if errors else "-"
 
 
 def _first(angles: Array) -> list[float]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks.control.courses import PERIOD, World
+from benchmarks.control.courses import World
 from rffpsr_ros.control.loop import ControlLoop
 from rffpsr_ros.control.monitor import Tolerance
 from rffpsr_ros.control.settings import ControlSettings, task_of
@@ -29,7 +29,6 @@ SETTLE = 40
 """Ticks at rest before the course begins."""
 JUDGED_FROM = 20
 """Ticks of the course after which errors count."""
-TICK_NS = round(PERIOD * 1e9)
 
 
 class Controller(Protocol):
@@ -87,7 +86,7 @@ class Feedback:
     def __init__(self, world: World, stiffness: Array, damping: Array) -> None:
         self._low, self._high = np.array(world.low), np.array(world.high)
         self._stiffness, self._damping = world.sense * stiffness, world.sense * damping
-        self._speeds_seen = world.speeds_seen
+        self._speeds_seen, self._period = world.speeds_seen, world.period
         self._course = np.zeros((1, world.joints))
         self._row = 0
         self._places = np.zeros(world.joints)
@@ -102,10 +101,10 @@ class Feedback:
         count = self._course.shape[1]
         rows = np.clip([self._row + 1, self._row + 2], 0, len(self._course) - 1)
         wanted, following = self._course[rows]
-        wanted_speed = (following - wanted) / PERIOD
+        wanted_speed = (following - wanted) / self._period
         places, before = seen[:count], self._places
         self._places = places
-        speed = seen[count:] if self._speeds_seen else (places - before) / PERIOD
+        speed = seen[count:] if self._speeds_seen else (places - before) / self._period
         torque = self._stiffness * (wanted - places) + self._damping * (wanted_speed - speed)
         return np.asarray(np.clip(torque, self._low, self._high))
 
@@ -129,7 +128,7 @@ class Predictive:
         task = task_of(settings, self._follower.model)._replace(budget=60.0)  # time stands still
         tolerance = Tolerance(range_margin=0.0, error_limit=0.0)  # nothing is broken here
         self._loop = ControlLoop(self._follower, task, horizon, Supervisor(), tolerance)
-        self._now_ns = 10**12
+        self._now_ns, self._tick_ns = 10**12, round(world.period * 1e9)
         self._observed = len(model.signature.observation_names)
         self._channels = self._follower.configuration
         self._joints = world.joints
@@ -153,7 +152,7 @@ class Predictive:
 
     def answer(self, seen: Array) -> Array:
         """See `Controller`."""
-        self._now_ns += TICK_NS
+        self._now_ns += self._tick_ns
         observed, told = self._channels.observations[0], self._channels.actions[0]
         message = SimpleNamespace(data=seen)
         outcomes = self._follower.feed(observed.topic, self._now_ns, message, False)

@@ -18,7 +18,6 @@ from rffpsr_ros.simulation.sdf_world import SdfWorld
 from rffpsr_ros.simulation.swimmer import Swimmer, seek_goal
 from rffpsr_ros.simulation.system import Policy, System, dataset, open_loop
 
-PERIOD = 0.05
 ARRAY = "std_msgs/msg/Float64MultiArray"
 HOLD = 0.2
 """Seconds for which a torque of the recordings is held, as config/arm.yaml has it."""
@@ -43,6 +42,7 @@ class World(NamedTuple):
     """-1 where a positive torque makes its joint's angle less."""
     feedback: Policy | None = None
     """What acts at every second tick of the recordings of a robot that drifts away under chance."""
+    period: float = 0.05
 
     @property
     def joints(self) -> int:
@@ -52,8 +52,8 @@ class World(NamedTuple):
     def system(self) -> System:
         """Return the simulated robot."""
         if self.name == "swimmer":
-            return Swimmer(PERIOD)
-        return SdfWorld(package_folder("worlds") / f"{self.name}.sdf", PERIOD)
+            return Swimmer(self.period)
+        return SdfWorld(package_folder("worlds") / f"{self.name}.sdf", self.period)
 
 
 WORLDS: Mapping[str, World] = {
@@ -80,17 +80,21 @@ WORLDS: Mapping[str, World] = {
             speeds_seen=False,
             sense=-1.0,
             feedback=seek_goal,
+            period=0.03,
         ),
     )
 }
 
 
-def sines(parts: tuple[tuple[float, float], ...]) -> Callable[[np.random.Generator, int], Array]:
+Draw = Callable[[np.random.Generator, int], Array]
+
+
+def sines(parts: tuple[tuple[float, float], ...], period: float) -> Draw:
     """Return what draws sines of random phase: rows (n, joints)."""
 
     def draw(generator: np.random.Generator, ticks: int) -> Array:
         phases = generator.uniform(0, 2 * np.pi, len(parts))
-        times = PERIOD * np.arange(ticks)[:, None]
+        times = period * np.arange(ticks)[:, None]
         amplitudes, frequencies = np.array(parts).T
         rise = np.minimum(times / 1.0, 1.0)  # from rest
         return np.asarray(
@@ -100,23 +104,23 @@ def sines(parts: tuple[tuple[float, float], ...]) -> Callable[[np.random.Generat
     return draw
 
 
-def steps(widest: tuple[float, ...]) -> Callable[[np.random.Generator, int], Array]:
+def steps(widest: tuple[float, ...], period: float) -> Draw:
     """Return what draws places that are held for a second and a half."""
 
     def draw(generator: np.random.Generator, ticks: int) -> Array:
-        each = round(1.5 / PERIOD)
+        each = round(1.5 / period)
         places = generator.uniform(-1, 1, (ticks // each + 1, len(widest))) * np.array(widest)
         return np.repeat(places, each, axis=0)[:ticks]
 
     return draw
 
 
-def courses(world: World) -> dict[str, Callable[[np.random.Generator, int], Array]]:
+def courses(world: World) -> dict[str, Draw]:
     """Return what draws a course, by its name."""
     return {
-        "slow sines": sines(world.slow),
-        "fast sines": sines(world.fast),
-        "steps": steps(world.widest),
+        "slow sines": sines(world.slow, world.period),
+        "fast sines": sines(world.fast, world.period),
+        "steps": steps(world.widest, world.period),
     }
 
 
@@ -142,12 +146,12 @@ def recordings(world: World, system: System, episodes: int, seed: int) -> list[T
     low, high = np.array(world.low), np.array(world.high)
 
     def policy(generator: np.random.Generator) -> Policy:
-        torques = uniform_hold(generator, low, high, PERIOD, HOLD)
+        torques = uniform_hold(generator, low, high, world.period, HOLD)
         if world.feedback is None:
             return open_loop(torques)
         return mixed_policy(generator, torques, world.feedback, 0.5, low, high)
 
-    runs = dataset(system, policy, episodes, round(10 / PERIOD), seed)
+    runs = dataset(system, policy, episodes, round(10 / world.period), seed)
     configuration = channels(system)
     seen = [f"seen.{field}" for field in configuration.observations[0].fields]
     told = [f"told.{field}" for field in configuration.actions[0].fields]

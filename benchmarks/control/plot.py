@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.control.courses import PERIOD
+from benchmarks.control.courses import WORLDS
 
 ASKED = "asked for"
 SHOWN = ("RFF-PSR", "linear ARX", "PD")
@@ -29,7 +29,7 @@ def plot_courses(record: Mapping[str, Any], path: Path) -> None:
     for row, (world, found) in zip(axes, worlds.items(), strict=True):
         for place, name in zip(row, names, strict=True):
             driven = found["shown"][name]
-            times = PERIOD * np.arange(len(driven[ASKED]))
+            times = WORLDS[world].period * np.arange(len(driven[ASKED]))
             place.plot(times, driven[ASKED], "k", lw=2.5, alpha=0.3, label=ASKED)
             for method in SHOWN:
                 place.plot(times, driven[method], lw=1, label=method)

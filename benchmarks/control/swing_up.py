@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.control.closed_loop import Predictive, drive
-from benchmarks.control.courses import PERIOD, World
+from benchmarks.control.courses import World
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.system import System
@@ -29,6 +29,6 @@ def swing_up(world: World, system: System, model: PredictiveModel[Any]) -> Array
     return drive(system, planner, course, world.rest).seen[:, 0]
 
 
-def stands(angle: Array) -> bool:
+def stands(world: World, angle: Array) -> bool:
     """Tell whether a pendulum was brought up and kept there for the last second."""
-    return bool((np.abs(angle[-round(1 / PERIOD) :] - AIM) < 0.2).all())
+    return bool((np.abs(angle[-round(1 / world.period) :] - AIM) < 0.2).all())

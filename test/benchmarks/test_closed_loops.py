@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pydrake")
 
 from benchmarks.control.closed_loop import Feedback, Predictive, drive
-from benchmarks.control.courses import PERIOD, WORLDS, courses, on_topics, recordings
+from benchmarks.control.courses import WORLDS, courses, on_topics, recordings
 from benchmarks.control.equations import EQUATIONS, STEPS, TrueEquations
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.simulation.system import runge_kutta
@@ -23,7 +23,7 @@ def test_the_equations_are_those_of_the_world(name: str) -> None:
     for _ in range(30):
         torque = 0.4 * generator.uniform(world.low, world.high)
         state = system.step(state, torque)
-        expected = runge_kutta(EQUATIONS[name], expected, torque, PERIOD, STEPS)
+        expected = runge_kutta(EQUATIONS[name], expected, torque, world.period, STEPS)
         np.testing.assert_allclose(state, expected, atol=0.03)
     assert np.abs(state).max() > 0.1
 

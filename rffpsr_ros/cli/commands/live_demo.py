@@ -29,7 +29,11 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load
-from rffpsr_ros.nodes.demo.closed_loop import controlled_run, plot_controlled_run
+from rffpsr_ros.nodes.demo.closed_loop import (
+    controlled_run,
+    demonstration_course,
+    plot_controlled_run,
+)
 from rffpsr_ros.nodes.demo.observer import Observer
 from rffpsr_ros.nodes.demo.processes import NodeProcesses, enter_a_ros_of_its_own
 from rffpsr_ros.nodes.shared.package_files import package_folder
@@ -216,7 +220,8 @@ class _Demonstration:
     def _close_the_loop(self, model: Path) -> None:
         """Let the model move the robot along a sine, as ``~/enable`` of the controller does."""
         say("Closing the loop: the controller moves the robot along a sine.")
-        driven = controlled_run(self._nodes, self._observer, model)
+        course = demonstration_course(self._channels.period)
+        driven = controlled_run(self._nodes, self._observer, model, course)
         plot_controlled_run(driven, self._folder / "control.png")
         size = float(np.sqrt(np.mean(driven.asked**2)))
         say(f"It is {driven.error:.2g} rad off on a sine of {size:.2g} rad (root mean squares).")

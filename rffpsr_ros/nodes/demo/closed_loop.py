@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ PARAMETERS = {
 
 
 class ControlledRun(NamedTuple):
-    """What was asked for, seen and commanded, tick by tick (n,)."""
+    """What was asked for and seen (n, d_o), and commanded (n, d_a), tick by tick."""
 
     asked: Array
     seen: Array
@@ -40,27 +41,54 @@ class ControlledRun(NamedTuple):
     @property
     def error(self) -> float:
         """Root mean square of what was seen beside what was asked for."""
-        return float(np.sqrt(np.mean((self.seen - self.asked)[FOLLOWED_FROM:] ** 2)))
+        return float(np.sqrt(np.nanmean((self.seen - self.asked)[FOLLOWED_FROM:] ** 2)))
 
 
-def controlled_run(nodes: NodeProcesses, observer: Observer, model: Path) -> ControlledRun:
-    """Start the controller, enable it, and let the robot follow a sine; its first observation."""
-    nodes.start("controller_node", {**PARAMETERS, "model_path": model})
-    reference = observer.node.create_publisher(message_class(PLAN_TYPE), f"{NODE}/reference", 10)
+def demonstration_course(period: float) -> Array:
+    """Return a sine (n, 1)."""
+    times = period * np.arange(TICKS)[:, None]
+    return np.asarray(AMPLITUDE * np.sin(2 * np.pi * FREQUENCY * times))
+
+
+def controlled_run(
+    nodes: NodeProcesses,
+    observer: Observer,
+    model: Path,
+    course: Array,
+    parameters: Mapping[str, Any] = PARAMETERS,
+) -> ControlledRun:
+    """Start the controller, enable it, and let the robot stand still, then follow a course.
+
+    Parameters
+    ----------
+    nodes, observer
+        The simulator runs already.
+    model
+        A model file.
+    course
+        (n, d_o), NaN where anything will do; there, it stands still at anything, too.
+    parameters
+        The controller's.
+    """
+    nodes.start("controller_node", {**parameters, "model_path": model})
+    kind = message_class(PLAN_TYPE)
+    reference = observer.node.create_publisher(kind, f"{NODE}/reference", 10)
+    plans: list[Any] = []
+    observer.node.create_subscription(kind, f"{NODE}/planned_actions", plans.append, 10)
     observer.until(reference.get_subscription_count, "the controller to listen")
-    period = observer.configuration.period
-    course = AMPLITUDE * np.sin(2 * np.pi * FREQUENCY * period * np.arange(TICKS))
-    _ask(reference, np.zeros((10 * SETTLING, 1)))
+    _ask(reference, np.tile(0.0 * course[:1], (10 * SETTLING, 1)))
     observer.call(f"{NODE}/enable")
     observer.watch(SETTLING)
-    _ask(reference, course[:, None])
+    plans.clear()
+    observer.until(lambda: plans, "a plan")  # the controller has closed the tick under way here
+    _ask(reference, course)
     first = len(observer.ticks) + 1  # the tick after the one under way
-    observer.watch(TICKS + 2)
+    observer.watch(len(course) + 2)
     observer.call(f"{NODE}/disable")
-    ticks = observer.ticks[first : first + TICKS]
-    seen = np.array([one.observation[0] for one in ticks])
-    commands = np.array([one.action[0] for one in ticks])
-    return ControlledRun(course[: len(ticks)], seen, commands, period)
+    ticks = observer.ticks[first : first + len(course)]
+    seen = np.array([one.observation for one in ticks])
+    commands = np.array([one.action for one in ticks])
+    return ControlledRun(course[: len(ticks)], seen, commands, observer.configuration.period)
 
 
 def _ask(publisher: Any, rows: Array) -> None:
@@ -68,7 +96,7 @@ def _ask(publisher: Any, rows: Array) -> None:
 
 
 def plot_controlled_run(run: ControlledRun, path: Path) -> None:
-    """Draw what was asked for and seen, and the commands below."""
+    """Draw what was asked for and seen of the first observation, and the commands below."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -76,8 +104,8 @@ def plot_controlled_run(run: ControlledRun, path: Path) -> None:
 
     times = run.period * np.arange(len(run.asked))
     figure, (above, below) = pyplot.subplots(2, 1, sharex=True, figsize=(8, 4.5))
-    above.plot(times, run.asked, "k", lw=3, alpha=0.3, label="asked for")
-    above.plot(times, run.seen, label="seen")
+    above.plot(times, run.asked[:, 0], "k", lw=3, alpha=0.3, label="asked for")
+    above.plot(times, run.seen[:, 0], label="seen")
     above.set_ylabel("rad")
     above.legend(loc="upper right")
     above.set_title("The closed loop: the learned model moves the robot")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -39,22 +37,15 @@ def model(checkout: Path, tmp_path: Path) -> Path:
     return tmp_path / "model.psr"
 
 
-@pytest.fixture
-def domain(ros_environment: None, tmp_path: Path) -> Iterator[None]:
-    """Enter a domain of its own, and leave it."""
-    from rffpsr_ros.nodes.demo.processes import enter_a_ros_of_its_own
-
-    before = dict(os.environ)
-    enter_a_ros_of_its_own(tmp_path)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
-
-
 def test_a_robot_in_another_process_follows_a_sine(
     domain: None, model: Path, checkout: Path, tmp_path: Path
 ) -> None:
-    from rffpsr_ros.nodes.demo.closed_loop import FOLLOWED_FROM, TICKS, controlled_run
+    from rffpsr_ros.nodes.demo.closed_loop import (
+        FOLLOWED_FROM,
+        TICKS,
+        controlled_run,
+        demonstration_course,
+    )
     from rffpsr_ros.nodes.demo.observer import Observer
     from rffpsr_ros.nodes.demo.processes import NodeProcesses
 
@@ -66,7 +57,8 @@ def test_a_robot_in_another_process_follows_a_sine(
             {"publish_clock": True, "speed": 2.0, "wait_for_commands": True, "seed": 1},
         )
         with closing(Observer(configuration, nodes.check, print)) as observer:
-            run = controlled_run(nodes, observer, model)
+            course = demonstration_course(configuration.period)
+            run = controlled_run(nodes, observer, model, course)
     assert len(run.seen) == TICKS
     still = float(np.sqrt(np.mean(run.asked[FOLLOWED_FROM:] ** 2)))
     print((tmp_path / "log" / "controller_node.log").read_text())
