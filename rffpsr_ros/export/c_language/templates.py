@@ -94,22 +94,26 @@ typedef NAME_real real;
 """
 
 COMBINING = """
-/* The sum of rows (count, columns) times weights; four at a time, as sums are read and written each
- * time. */
+/* The sum of rows (count, columns) times weights; eight at a time, as sums are read and written
+ * each time. */
 static void combine(const real *restrict rows, const real *restrict weights, int count, int columns,
                     real *restrict sum)
 {
     for (int j = 0; j < columns; ++j) sum[j] = ZERO;
-    while (count >= 4) {
+    while (count >= 8) {
         const real *restrict a = rows, *restrict b = a + columns;
         const real *restrict c = b + columns, *restrict d = c + columns;
-        const real p = weights[0], q = weights[1], r = weights[2], s = weights[3];
+        const real *restrict e = d + columns, *restrict f = e + columns;
+        const real *restrict g = f + columns, *restrict h = g + columns;
+        const real *w = weights;
+        const real p = w[0], q = w[1], r = w[2], s = w[3], t = w[4], u = w[5], v = w[6], x = w[7];
         for (int j = 0; j < columns; ++j) {
-            sum[j] += (p * a[j] + q * b[j]) + (r * c[j] + s * d[j]);
+            sum[j] += ((p * a[j] + q * b[j]) + (r * c[j] + s * d[j]))
+                + ((t * e[j] + u * f[j]) + (v * g[j] + x * h[j]));
         }
-        rows = d + columns;
-        weights += 4;
-        count -= 4;
+        rows = h + columns;
+        weights += 8;
+        count -= 8;
     }
     while (count-- > 0) {
         const real p = *weights++;
@@ -148,6 +152,25 @@ WAVES = """
 #define WHOLE ((real)6755399441055744.0)
 #endif
 
+/* Of Taylor's series, as much as the numbers hold. */
+#ifdef NAME_FLOAT
+#define SINE(z) ((real)-1.66666666666666666667e-1 + z * ((real)8.33333333333333333333e-3 \
+    + z * ((real)-1.98412698412698412698e-4 + z * (real)2.75573192239858906526e-6)))
+#define COSINE(z) (-HALF + z * ((real)4.16666666666666666667e-2 \
+    + z * ((real)-1.38888888888888888889e-3 + z * ((real)2.48015873015873015873e-5 \
+    - z * (real)2.75573192239858906526e-7))))
+#else
+#define SINE(z) ((real)-1.66666666666666666667e-1 + z * ((real)8.33333333333333333333e-3 \
+    + z * ((real)-1.98412698412698412698e-4 + z * ((real)2.75573192239858906526e-6 \
+    + z * ((real)-2.50521083854417187751e-8 + z * ((real)1.60590438368216145994e-10 \
+    + z * ((real)-7.64716373181981647590e-13 + z * (real)2.81145725434552076320e-15)))))))
+#define COSINE(z) (-HALF + z * ((real)4.16666666666666666667e-2 \
+    + z * ((real)-1.38888888888888888889e-3 + z * ((real)2.48015873015873015873e-5 \
+    + z * ((real)-2.75573192239858906526e-7 + z * ((real)2.08767569878680989792e-9 \
+    + z * ((real)-1.14707455977297247139e-11 + z * ((real)4.77947733238738529744e-14 \
+    - z * (real)1.56192069685862264622e-16))))))))
+#endif
+
 /* Cosines, then sines, of phases: Taylor series within an eighth of a turn, and by which quarter of
  * a turn (-2 to 2) that is which of them, without a branch: compilers make vector instructions of
  * it. */
@@ -162,16 +185,7 @@ static void waves_of(const real *restrict phases, int count, real *restrict wave
         const real odd = square * ((real)4 - square) / (real)3;
         const real even = (ONE - odd) * (ONE - HALF * square);
         const real x = (turns - whole) * quarter, z = x * x;
-        const real s = x * (ONE + z * ((real)-1.66666666666666666667e-1
-            + z * ((real)8.33333333333333333333e-3 + z * ((real)-1.98412698412698412698e-4
-            + z * ((real)2.75573192239858906526e-6 + z * ((real)-2.50521083854417187751e-8
-            + z * ((real)1.60590438368216145994e-10 + z * ((real)-7.64716373181981647590e-13
-            + z * (real)2.81145725434552076320e-15))))))));
-        const real c = ONE + z * (-HALF + z * ((real)4.16666666666666666667e-2
-            + z * ((real)-1.38888888888888888889e-3 + z * ((real)2.48015873015873015873e-5
-            + z * ((real)-2.75573192239858906526e-7 + z * ((real)2.08767569878680989792e-9
-            + z * ((real)-1.14707455977297247139e-11 + z * ((real)4.77947733238738529744e-14
-            - z * (real)1.56192069685862264622e-16))))))));
+        const real s = x * (ONE + z * SINE(z)), c = ONE + z * COSINE(z);
         waves[i] = even * c - odd * at * s;
         waves[count + i] = even * s + odd * at * c;
     }
