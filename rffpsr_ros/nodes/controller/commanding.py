@@ -50,7 +50,7 @@ class Commanding:
         if decision is None:
             return
         if decision.command is not None:
-            self._commands.send(decision.command)
+            self._commands.send(decision.command, decision.origin_ns)
         if decision.plan is not None:
             self.newest = decision.plan
             signature = self.loop.follower.model.signature

@@ -101,7 +101,7 @@ class ExcitationNode(GuardedNode, Node):
         self._commands.arrived(PATIENCE_SECONDS)
         self.get_logger().info(f"the command is zero ({reason})")
 
-    def _act(self, observation: Array, names: tuple[str, ...]) -> None:
+    def _act(self, observation: Array, names: tuple[str, ...], answered_ns: int = 0) -> None:
         """Send the next action; all that it depends on are the observations so far."""
         if not self._active:
             return
@@ -117,7 +117,7 @@ class ExcitationNode(GuardedNode, Node):
         action = self._play.policy(self._acts * period, observation)
         self._acts += 1
         # Where an observation is missing a policy that looks at it knows nothing.
-        self._commands.send(np.where(np.isfinite(action), action, 0.0))
+        self._commands.send(np.where(np.isfinite(action), action, 0.0), answered_ns)
 
     def _announce(self, plan: Array) -> None:
         """Publish the next actions, of which the first is sent right after."""
@@ -160,14 +160,14 @@ class ExcitationNode(GuardedNode, Node):
             stamp_ns = source.read_stamp(data, receive_ns)
             if self._due_ns is not None and stamp_ns >= self._due_ns:
                 self._due_ns = None
-                self._act(np.empty(0), ())
+                self._act(np.empty(0), (), stamp_ns)
             for event in self._sampler.feed(source.topic, stamp_ns, data):
                 if not isinstance(event, Tick):
                     self._due_ns = None
                 elif self._ahead_ns:
                     self._due_ns = event.start_ns + 2 * self._period_ns - self._ahead_ns
                 else:
-                    self._act(event.observation, self._sampler.observation_names)
+                    self._act(event.observation, self._sampler.observation_names, event.stamp_ns)
         except InputError as problem:
             self._complaints.error("observing", str(problem))
 

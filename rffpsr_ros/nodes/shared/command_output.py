@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.duration import Duration
+from rclpy.time import Time
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.command_writer import CommandWriter
@@ -41,13 +42,18 @@ class CommandOutput:
             for topic, writer in self._writers.items()
         }
 
-    def send(self, action: Array) -> None:
-        """Publish an action (d_a,); headers are stamped with now.
+    def send(self, action: Array, answered_ns: int = 0) -> None:
+        """Publish an action (d_a,) that answers what was seen at a time; headers say when.
 
-        Simulated time stands still meanwhile: so that a command which answers what was seen never
-        counts as sent at that very moment, as `ReceiveTimes` has it, it is a nanosecond later.
+        That is now. Simulated time stands still meanwhile: so that a command which answers what was
+        seen never counts as sent at that very moment, as `ReceiveTimes` has it, it is a nanosecond
+        later. Nor does it count as sent before: what is seen may arrive sooner than its time does.
         """
-        now = self._node.get_clock().now() + _AFTER
+        clock = self._node.get_clock()
+        now = clock.now()
+        if clock.ros_time_is_active:
+            now = max(now, Time(nanoseconds=answered_ns, clock_type=now.clock_type))
+        now += _AFTER
         start = 0
         for topic, writer in self._writers.items():
             message = writer.write(action[start : start + writer.width].tolist())

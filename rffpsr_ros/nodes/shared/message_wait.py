@@ -6,8 +6,9 @@ What it gains is measured by `benchmarks.live_parts`; the table stands in docs/s
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from heapq import heapify, heappop, heapreplace
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush, heapreplace
+from itertools import count
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
@@ -51,7 +52,7 @@ class MessageWait:
     """Waits for what arrives at a node."""
 
     def __init__(self, node: Any) -> None:
-        self._waiting = Waiting(node)
+        self._node, self._waiting = node, Waiting(node)
 
     def take_as_they_arrive(self) -> None:
         """Hand out messages until a timer is due, a service is called, or the turn is over."""
@@ -62,29 +63,34 @@ class MessageWait:
             if everything:
                 look = now + LOOK_NS
             limit = until - now if everything else look - now
-            subscriptions = self._waiting.messages(limit, everything)
-            if subscriptions is None:
+            ready = self._waiting.messages(limit, everything)
+            if ready is None:
                 return
-            take_waiting(subscriptions)
+            take_waiting(ready, list(self._node.subscriptions))
             now = time.monotonic_ns()
 
 
-def take_waiting(subscriptions: Sequence[Any]) -> None:
+def take_waiting(subscriptions: Sequence[Any], others: Iterable[Any] = ()) -> None:
     """Hand out the messages that have arrived by now, in the order in which they did.
 
     A node that fell behind is told what happened as it happened, whatever the topic. Where the
     middleware does not tell when a message arrived it is one of each subscription in turn. Without
     the executor's gathering a node catches up several times as fast.
+
+    Others had nothing before, or are among these: a callback that takes long, while more arrives of
+    its own topic, shall not keep them from what arrives meanwhile.
     """
-    # The oldest message of each; equal times keep the subscriptions in turn.
-    waiting = [
-        (arrived(taken), place, one, taken)
-        for place, one in enumerate(subscriptions)
-        if (taken := _taken(one)) is not None
-    ]
-    heapify(waiting)
-    count = len(subscriptions)
-    for turn in range(count, count * (ROUNDS + 1)):
+    turns = count()
+    waiting: list[tuple[int, int, Any, Any]] = []
+
+    def look(at: Iterable[Any]) -> None:
+        for one in at:
+            if (taken := _taken(one)) is not None:
+                heappush(waiting, (arrived(taken), next(turns), one, taken))
+
+    looked = time.time_ns()
+    look(subscriptions)
+    for _ in range(len(subscriptions) * ROUNDS):
         if not waiting:
             return
         _, _, one, taken = waiting[0]
@@ -92,8 +98,12 @@ def take_waiting(subscriptions: Sequence[Any]) -> None:
         following = _taken(one)
         if following is None:
             heappop(waiting)
-        else:
-            heapreplace(waiting, (arrived(following), turn, one, following))
+            continue
+        heapreplace(waiting, (arrived(following), next(turns), one, following))
+        if not 0 < arrived(following) <= looked:  # others may have come with it
+            looked = time.time_ns()
+            held = {id(entry[2]) for entry in waiting}
+            look(each for each in dict.fromkeys((*subscriptions, *others)) if id(each) not in held)
     for _, _, one, taken in sorted(waiting):
         _hand_out(one, taken)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from benchmarks.live_robot import PERIOD_NS, SYSTEM, Robot
 
@@ -25,6 +26,7 @@ COMMON: dict[str, Any] = {
     "error_limit": 0.0,
     "reference_timeout": 0.0,
     "stale_ticks": 100.0,  # room for a busy machine; who tests silence takes less
+    "budget": 1000.0,  # milliseconds: a busy machine plans as well as another
     "compiled": False,
 }
 
@@ -44,6 +46,7 @@ class Controlled(Robot):
         self.plans = ros.peer.collect(f"{NODE}/planned_actions", Float64MultiArray)
         self.diagnostics = ros.peer.collect("/diagnostics", DiagnosticArray)
         self.in_force = 0.0
+        self.time_is_late = False
         super().__init__(ros.peer)
         given = {**COMMON, **parameters, "use_sim_time": True}
         self.node = ros.start("controller_node", model_path=model, **given)
@@ -66,11 +69,14 @@ class Controlled(Robot):
         return [float(one.effort[0]) for one in self.commands]
 
     def tick(self, **changes: Any) -> None:
-        """Move on under the newest command, and show what is seen."""
+        """Move on under the newest command, and show what is seen, before or after its time."""
         self.state = SYSTEM.step(self.state, np.array([self.in_force]))
         self.in_force = self.efforts[-1] if self.commands else 0.0
+        if self.time_is_late:
+            self.see(-PERIOD_NS, **changes)
         self.pass_time(PERIOD_NS)
-        self.see(**changes)
+        if not self.time_is_late:
+            self.see(**changes)
 
     def pass_time(self, nanoseconds: int) -> None:
         """Let time pass in which nothing is seen."""
@@ -134,8 +140,9 @@ class Controlled(Robot):
         assert (near | (sent[1:] == SAFE)).all()
 
 
+@pytest.mark.parametrize("time_is_late", [False, True])
 def test_nothing_is_sent_until_it_is_enabled_and_then_the_robot_is_moved(
-    ros: Any, synthetic_model: Path
+    ros: Any, synthetic_model: Path, time_is_late: bool
 ) -> None:
     from std_msgs.msg import Float64
     from trajectory_msgs.msg import JointTrajectory
@@ -149,6 +156,7 @@ def test_nothing_is_sent_until_it_is_enabled_and_then_the_robot_is_moved(
     assert robot.commands == []
     assert robot.plans == []
     robot.controls()
+    robot.time_is_late = time_is_late
     ros.peer.heard(f"{NODE}/cost")
     ros.peer.taken_by(NODE)
     ros.peer.settle()
@@ -156,7 +164,7 @@ def test_nothing_is_sent_until_it_is_enabled_and_then_the_robot_is_moved(
     for _ in range(60):
         robot.tick_answered()
         seen.append(float(robot.state[0]))
-    assert np.abs(np.mean(seen[20:]) - 0.1) < 0.04  # by itself it would rest at 0
+    assert np.abs(np.array(seen[20:]) - 0.1).max() < 0.04  # by itself it would rest at 0
     robot.within_limits()
     layout = robot.plans[-1].layout.dim
     assert [(one.label, one.size) for one in layout] == [

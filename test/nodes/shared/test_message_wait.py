@@ -72,6 +72,46 @@ def test_what_tells_no_times_is_handed_out_one_of_each_topic_in_turn(
     assert handed_out == [(topic, number) for number in range(3) for topic in TOPICS]
 
 
+@pytest.mark.parametrize("times_are_told", [True, False])
+def test_a_callback_that_is_slow_keeps_no_other_topic_waiting(
+    ros: Ros, monkeypatch: pytest.MonkeyPatch, times_are_told: bool
+) -> None:
+    """Its own topic's next message has come before it returns, and the other's before that."""
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared import message_wait
+
+    if not times_are_told:
+        monkeypatch.setattr(message_wait, "arrived", lambda taken: 0)
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
+
+    def receive(message: Int64) -> None:
+        handed_out.append(("/first", message.data))
+        told.publish("/second", Int64(data=message.data))
+        told.settle()
+        if message.data < 2:
+            told.publish("/first", Int64(data=message.data + 1))
+            told.settle()
+
+    peer.node.create_subscription(Int64, "/first", receive, 20)
+    listen(peer, "/second", handed_out)
+    for topic in TOPICS[:2]:
+        told.publisher(topic, Int64)
+    told.matched(*TOPICS[:2])
+    told.publish("/first", Int64(data=0))
+    told.settle()
+    first, _ = everything = list(peer.node.subscriptions)[-2:]
+
+    message_wait.take_waiting([first], everything)
+    message_wait.take_waiting(everything)
+
+    in_turn = [(topic, number) for number in range(3) for topic in TOPICS[:2]]
+    if times_are_told:
+        assert handed_out == in_turn
+    else:  # at least not all of the one before any of the other
+        assert handed_out.index(("/second", 0)) < handed_out.index(("/first", 2))
+
+
 def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
     from std_msgs.msg import Int64
 
