@@ -56,7 +56,7 @@ def train(robot: Path, configuration: Path) -> list[Any]:
         (["--verison"], ("unknown option '--verison'", "'--version'")),
         (["info", "--modle", "m"], ("unknown option '--modle'",)),
         (["evaluate", "bag", "--modle", "m"], ("unknown option '--modle'", "'--model'")),
-        (["train"], ("required: --out",)),
+        (["train"], ("required: ", "--out")),
         (["train", "b", "--out", "m"], ("--config is missing",)),
         (
             ["train", "b", "--out", "m", "--from", "n", "--config", "c"],
