@@ -97,17 +97,17 @@ def coverage(
     if model.bands is None:
         return None
     width = model.bands.half_width(nominal, horizon)
-    observed, fixed, adapted = 0, 0, 0
+    observed, fixed, adapted = (np.zeros(width.shape, np.int64) for _ in range(3))
     for number, trajectory in enumerate(trajectories):
         progress("judging bands", number / len(trajectories))
         adaptive = AdaptiveBands(model.bands, nominal, horizon)
         errors = np.abs(errors_by_origin(model, trajectory, horizon, start))
-        observed = observed + np.isfinite(errors).sum(axis=0)
-        fixed = fixed + (errors <= width).sum(axis=0)
+        observed += np.isfinite(errors).sum(axis=0)
+        fixed += (errors <= width).sum(axis=0)
         for origin, error in enumerate(errors):
             # Bands know the errors of forecasts whose last target has been observed.
             if origin >= horizon and (origin - horizon) % horizon == 0:
                 adaptive.score(errors[origin - horizon])
-            adapted = adapted + (error <= adaptive.half_width)
+            adapted += error <= adaptive.half_width
     counted = np.where(observed, observed, np.nan)
     return Coverage(nominal, fixed / counted, adapted / counted)

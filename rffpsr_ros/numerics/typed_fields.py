@@ -36,7 +36,8 @@ def origin_of(hint: Any) -> Any:
 
     Since NumPy 2.5 `numpy.typing.NDArray` is a named alias, of which one asks what it stands for.
     """
-    hint = getattr(hint, "__value__", hint)
+    while hasattr(hint, "__value__"):
+        hint = hint.__value__
     return get_origin(hint) or hint
 
 

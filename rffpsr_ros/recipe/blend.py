@@ -245,15 +245,15 @@ def error_products(errors: Sequence[Array], share: float) -> Array:
 def _limited_shares(sizes: Array, most: float) -> Array:
     """Return each group's share of sizes (G, ...), none above ``most`` while others have any."""
     counted = (sizes > 0).sum(axis=0)
-    most = np.maximum(most, 1 / np.maximum(counted, 1))
+    highest = np.maximum(most, 1 / np.maximum(counted, 1))
     total = sizes.sum(axis=0)
     shares = sizes / np.where(total > 0, total, 1.0)
     for _ in range(len(sizes)):  # what one gives up may bring the next above
-        above = shares >= most
+        above = shares >= highest
         rest = np.where(above, 0.0, shares)
-        left = 1 - above.sum(axis=0) * most
+        left = 1 - above.sum(axis=0) * highest
         scale = left / np.where(rest.sum(axis=0) > 0, rest.sum(axis=0), 1.0)
-        shares = np.where(above, np.where(total > 0, most, 0.0), rest * scale)
+        shares = np.where(above, np.where(total > 0, highest, 0.0), rest * scale)
     return np.asarray(shares)
 
 

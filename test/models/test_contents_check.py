@@ -12,7 +12,7 @@ from rffpsr_ros.models.registry import model_class, model_kinds
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import Count, Holds, count, holds, sizes
 from rffpsr_ros.numerics.size_equations import SizesError
-from rffpsr_ros.numerics.typed_fields import declared_fields
+from rffpsr_ros.numerics.typed_fields import declared_fields, origin_of
 
 
 class Inner(NamedTuple):
@@ -97,7 +97,7 @@ def undeclared(hint: Any, name: str, declared: bool = False) -> Iterator[str]:
     if get_origin(hint) is Annotated:
         hint, *marks = get_args(hint)
         declared = any(isinstance(one, Holds | Count) for one in marks)
-    origin = get_origin(hint) or hint
+    origin = origin_of(hint)
     if origin is np.ndarray or hint in (int, float):
         if not declared:
             yield name

@@ -59,7 +59,7 @@ class Objective(NamedTuple):
                 scaled = rows * scale[first : first + len(rows), ..., None].astype(np.float32)
                 flat = scaled.reshape(-1, len(point))
                 # The upper triangle of J^T J: half the products.
-                curvature = ssyrk(1.0, flat.T, 1.0, curvature, overwrite_c=True)
+                curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)
                 first += len(rows)
         slope += self.precision * (point - self.centre)
         upper = np.triu(curvature, 1).astype(np.float64)
