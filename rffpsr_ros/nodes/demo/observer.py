@@ -16,8 +16,6 @@ from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
 from rffpsr_ros.forecasting.future_actions import PLAN
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.shared.message_classes import message_class
-from rffpsr_ros.nodes.shared.message_wait import DirectExecutor
-from rffpsr_ros.nodes.shared.rclpy_internals import missing
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.forecast_messages import PREDICTION_TYPE, TRAJECTORY_TYPE
@@ -65,8 +63,7 @@ class Observer:
         self._say = say
         rclpy.init()
         self.node = rclpy.create_node("rffpsr_demo")
-        # In the order of arrival, or a busy machine gives commands the wrong ticks.
-        self._executor = SingleThreadedExecutor() if missing() else DirectExecutor()
+        self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._now_ns = 0
         self._planned = False
