@@ -142,7 +142,7 @@ def channels(system: System) -> ChannelConfiguration:
 
 
 def recordings(world: World, system: System, episodes: int, seed: int) -> list[Trajectory]:
-    """Return runs of 10 s under random torques, as the excitation makes them."""
+    """Return runs of 10 s under random torques, or with feedback in turn, as the excitation has."""
     low, high = np.array(world.low), np.array(world.high)
 
     def policy(generator: np.random.Generator) -> Policy:
@@ -160,6 +160,21 @@ def recordings(world: World, system: System, episodes: int, seed: int) -> list[T
 
 def on_topics(model: PredictiveModel[Any], system: System) -> PredictiveModel[Any]:
     """Return a model learned from arrays with the channels that the arrays stand for."""
-    mapping = channels(system).to_mapping()
-    signature: Signature = replace(model.signature, channels=mapping)
+    return on_channels(model, channels(system))
+
+
+def on_channels(
+    model: PredictiveModel[Any], configuration: ChannelConfiguration
+) -> PredictiveModel[Any]:
+    """Return a model with the channels of a configuration, its columns being in their order."""
+    observed, told = (
+        tuple(f"{channel.name}.{field}" for channel in side for field in channel.fields)
+        for side in (configuration.observations, configuration.actions)
+    )
+    signature: Signature = replace(
+        model.signature,
+        observation_names=observed,
+        action_names=told,
+        channels=configuration.to_mapping(),
+    )
     return model.replaced(signature=signature)

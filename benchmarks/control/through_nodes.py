@@ -5,14 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.control.closed_loop import Course
-from benchmarks.control.courses import World
+from benchmarks.control.courses import World, on_channels
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.nodes.demo.closed_loop import controlled_run
 from rffpsr_ros.nodes.demo.observer import Observer
@@ -20,7 +19,6 @@ from rffpsr_ros.nodes.demo.processes import NodeProcesses
 from rffpsr_ros.nodes.shared.package_files import package_folder
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.signals.channel_file import load_channels
-from rffpsr_ros.signals.channels import ChannelConfiguration
 
 SPEED = 2.0
 """Times as fast as time at most: the robot waits for every command."""
@@ -36,30 +34,13 @@ def drive_through_nodes(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "model.psr"
-        on_nodes(model, configuration).save(file)
+        on_channels(model, configuration).save(file)
         with NodeProcesses(folder, {}) as nodes:
             nodes.start("simulator_node", _robot(world))
             with closing(Observer(configuration, nodes.check, print)) as observer:
                 driven = controlled_run(nodes, observer, file, asked, _controller(world, horizon))
     joints = slice(0, world.joints)
     return Course(driven.asked[:, joints], driven.seen[:, joints], driven.commands)
-
-
-def on_nodes(
-    model: PredictiveModel[Any], configuration: ChannelConfiguration
-) -> PredictiveModel[Any]:
-    """Return a model with the channels of a configuration, its columns being in their order."""
-    observed, told = (
-        tuple(f"{channel.name}.{field}" for channel in side for field in channel.fields)
-        for side in (configuration.observations, configuration.actions)
-    )
-    signature = replace(
-        model.signature,
-        observation_names=observed,
-        action_names=told,
-        channels=configuration.to_mapping(),
-    )
-    return model.replaced(signature=signature)
 
 
 def _robot(world: World) -> Mapping[str, Any]:
