@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ PATIENCE = 5.0
 DOMAINS = range(215, 233)
 """ROS domains that Linux can use, and hardly anybody does."""
 LOOK_SECONDS = 0.2
+ASKED_TO_END_WITH_US = ("setpriv", "--pdeathsig", "INT", "--")
+"""Runs a command that gets SIGINT when the process that started it ends, however it does."""
 
 _locks: list[ExitStack] = []
 
@@ -52,6 +55,9 @@ def _take_domain() -> int:
 
 class NodeProcesses:
     """The nodes that run; a context that ends them all, the last one first.
+
+    If this process is killed they end, too: left to themselves they would go on in a ROS domain
+    that the next demonstration takes for its own.
 
     Parameters
     ----------
@@ -93,18 +99,18 @@ class NodeProcesses:
         InputError
             If there is no such command.
         """
-        try:
-            with (self._logs / f"{name}.log").open("wb") as log:
-                self._running[name] = subprocess.Popen(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    env=self._environment,
-                    start_new_session=True,  # Ctrl-C in the terminal is for the demonstration.
-                )
-        except FileNotFoundError:
-            raise InputError(f"the command {words[0]} is not installed") from None
+        if shutil.which(words[0]) is None:
+            raise InputError(f"the command {words[0]} is not installed")
+        ending = ASKED_TO_END_WITH_US if shutil.which(ASKED_TO_END_WITH_US[0]) else ()
+        with (self._logs / f"{name}.log").open("wb") as log:
+            self._running[name] = subprocess.Popen(
+                [*ending, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                start_new_session=True,  # Ctrl-C in the terminal is for the demonstration.
+            )
 
     def check(self) -> None:
         """Raise if a node has ended by itself.
