@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.recorded_forecasts import RecordedForecasts
 from rffpsr_ros.forecasting.future_actions import PLAN
 from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.nodes.shared.executors import executor_in_order
 from rffpsr_ros.nodes.shared.message_classes import message_class
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes
 from rffpsr_ros.numerics.arrays import Array
@@ -63,7 +63,8 @@ class Observer:
         self._say = say
         rclpy.init()
         self.node = rclpy.create_node("rffpsr_demo")
-        self._executor = SingleThreadedExecutor()
+        # In another order a command without a header would seem to act a tick later, or sooner.
+        self._executor = executor_in_order()
         self._executor.add_node(self.node)
         self._now_ns = 0
         self._planned = False

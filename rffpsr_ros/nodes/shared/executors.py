@@ -65,7 +65,12 @@ def make_executor(node: Any) -> Any:
         )
     if name == EVENTS:
         return _events_executor()
-    return DirectExecutor() if name == DIRECT else SingleThreadedExecutor()
+    return executor_in_order() if name == DIRECT else SingleThreadedExecutor()
+
+
+def executor_in_order() -> SingleThreadedExecutor:
+    """Return what hands out messages in the order of their arrival, if this rclpy lets it."""
+    return SingleThreadedExecutor() if rclpy_internals.missing() else DirectExecutor()
 
 
 def _events_executor() -> Any:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.subscription import Subscription
 
 from rffpsr_ros.nodes.shared.rclpy_internals import Waiting, arrived, hand_out, is_destroyed, take
 
@@ -35,10 +36,7 @@ class DirectExecutor(SingleThreadedExecutor):
         self._messages: dict[Any, MessageWait] = {}
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Do what is due, then hand out messages until something else is, or the turn is over.
-
-        rclpy knows no order of messages: it is left none of those that waited, and does not wait.
-        """
+        """Do what is due, then hand out messages until something else is, or the turn is over."""
         for node in self.get_nodes():
             take_waiting(list(node.subscriptions))
         super().spin_once(0)
@@ -46,6 +44,10 @@ class DirectExecutor(SingleThreadedExecutor):
             if node not in self._messages:
                 self._messages[node] = MessageWait(node)
             self._messages[node].take_as_they_arrive()
+
+    def can_execute(self, entity: Any) -> bool:
+        """Leave rclpy's executor no message: it knows no order of them."""
+        return not isinstance(entity, Subscription) and super().can_execute(entity)
 
 
 class MessageWait:
@@ -66,19 +68,16 @@ class MessageWait:
             ready = self._waiting.messages(limit, everything)
             if ready is None:
                 return
-            take_waiting(ready, list(self._node.subscriptions))
+            take_waiting(list(self._node.subscriptions))
             now = time.monotonic_ns()
 
 
-def take_waiting(subscriptions: Sequence[Any], others: Iterable[Any] = ()) -> None:
+def take_waiting(subscriptions: Sequence[Any]) -> None:
     """Hand out the messages that have arrived by now, in the order in which they did.
 
     A node that fell behind is told what happened as it happened, whatever the topic. Where the
     middleware does not tell when a message arrived it is one of each subscription in turn. Without
     the executor's gathering a node catches up several times as fast.
-
-    Others had nothing before, or are among these: a callback that takes long, while more arrives of
-    its own topic, shall not keep them from what arrives meanwhile.
     """
     turns = count()
     waiting: list[tuple[int, int, Any, Any]] = []
@@ -93,17 +92,13 @@ def take_waiting(subscriptions: Sequence[Any], others: Iterable[Any] = ()) -> No
     for _ in range(len(subscriptions) * ROUNDS):
         if not waiting:
             return
-        _, _, one, taken = waiting[0]
-        _hand_out(one, taken)
-        following = _taken(one)
-        if following is None:
-            heappop(waiting)
-            continue
-        heapreplace(waiting, (arrived(following), next(turns), one, following))
-        if not 0 < arrived(following) <= looked:  # others may have come with it
+        if not 0 < waiting[0][0] <= looked:  # where nothing was found something older may be now
             looked = time.time_ns()
             held = {id(entry[2]) for entry in waiting}
-            look(each for each in dict.fromkeys((*subscriptions, *others)) if id(each) not in held)
+            look(one for one in subscriptions if id(one) not in held)
+        _, _, one, taken = heappop(waiting)
+        _hand_out(one, taken)
+        look([one])
     for _, _, one, taken in sorted(waiting):
         _hand_out(one, taken)
 

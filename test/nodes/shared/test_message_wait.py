@@ -100,16 +100,80 @@ def test_a_callback_that_is_slow_keeps_no_other_topic_waiting(
     told.matched(*TOPICS[:2])
     told.publish("/first", Int64(data=0))
     told.settle()
-    first, _ = everything = list(peer.node.subscriptions)[-2:]
 
-    message_wait.take_waiting([first], everything)
-    message_wait.take_waiting(everything)
+    message_wait.take_waiting(list(peer.node.subscriptions)[-2:])
+    message_wait.take_waiting(list(peer.node.subscriptions)[-2:])
 
     in_turn = [(topic, number) for number in range(3) for topic in TOPICS[:2]]
     if times_are_told:
         assert handed_out == in_turn
     else:  # at least not all of the one before any of the other
         assert handed_out.index(("/second", 0)) < handed_out.index(("/first", 2))
+
+
+def test_what_arrives_while_topics_are_looked_at_is_handed_out_in_order(
+    ros: Ros, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that waits for its turn in the middle of looking finds the later message first."""
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared import message_wait, rclpy_internals
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
+    for topic in TOPICS:
+        listen(peer, topic, handed_out)
+        told.publisher(topic, Int64)
+    told.matched(*TOPICS)
+    first, *_ = listening = list(peer.node.subscriptions)[-3:]
+    sent = [(topic, number) for number, topic in enumerate(TOPICS)]
+
+    def take(subscription: object) -> object:
+        taken = rclpy_internals.take(subscription)
+        if subscription is first and not looked:
+            looked.append(True)
+            for topic, number in sent:
+                told.publish(topic, Int64(data=number))
+                told.settle()
+        return taken
+
+    looked = list[bool]()
+    monkeypatch.setattr(message_wait, "take", take)
+
+    message_wait.take_waiting(listening)
+
+    assert handed_out == sent
+
+
+def test_the_executor_hands_out_in_order_what_arrives_before_its_other_work(
+    ros: Ros, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared import message_wait
+
+    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
+    for topic in TOPICS:
+        listen(peer, topic, handed_out)
+        told.publisher(topic, Int64)
+    told.matched(*TOPICS)
+    sent = [(topic, number) for number, topic in enumerate(reversed(TOPICS))]
+
+    def take_waiting(subscriptions: list[object]) -> None:
+        originally(subscriptions)
+        for topic, number in sent if not taken else ():
+            told.publish(topic, Int64(data=number))
+            told.settle()
+        taken.append(True)
+
+    originally, taken = message_wait.take_waiting, list[bool]()
+    monkeypatch.setattr(message_wait, "take_waiting", take_waiting)
+    executor = message_wait.DirectExecutor(context=peer.node.context)
+    executor.add_node(peer.node)
+
+    executor.spin_once()
+    executor.remove_node(peer.node)
+
+    assert handed_out == sent
 
 
 def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
