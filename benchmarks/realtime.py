@@ -123,15 +123,15 @@ class Driver:
         start_ns = time.time_ns()
         began = time.perf_counter_ns()
         sent = []
-        usage = (0.0, 0.0)
+        before = (0.0, 0.0)
         for tick in range(ticks):
             self._spin_until(began + tick * period_ns)
             if tick == warm:
-                usage = _usage(pid)
+                before = usage(pid)
             sent.append((start_ns + tick * period_ns, time.perf_counter_ns()))
             self._publish(sent[-1][0], positions[tick], efforts[tick])
         self._spin_until(time.perf_counter_ns() + 500_000_000)
-        cpu, memory = _usage(pid)
+        cpu, memory = usage(pid)
         measured = [(self._arrived.get(stamp), at) for stamp, at in sent[warm:]]
         latencies = (
             np.array([arrived - at for arrived, at in measured if arrived is not None]) / 1e6
@@ -140,8 +140,8 @@ class Driver:
             ticks - warm,
             100 * len(latencies) / (ticks - warm),
             *_percentiles(latencies),
-            100 * (cpu - usage[0]) / (ticks - warm) * self._rate,
-            memory - usage[1],
+            100 * (cpu - before[0]) / (ticks - warm) * self._rate,
+            memory - before[1],
         )
 
     def first_answer(self, seconds: float) -> float:
@@ -208,7 +208,7 @@ def _ignore(data: bytes) -> None:
     """Take a message without looking at it."""
 
 
-def _usage(pid: int) -> tuple[float, float]:
+def usage(pid: int) -> tuple[float, float]:
     """Return processor seconds and resident megabytes of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1])

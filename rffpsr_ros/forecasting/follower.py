@@ -206,8 +206,10 @@ class Follower:
         self._start_is_settled = True
         self._carried = None
 
-    def change(self, options: FollowOptions) -> None:
+    def change(self, options: FollowOptions, made: PredictiveModel[Any] | None = None) -> None:
         """Replace the options; the belief goes on, however it started.
+
+        The model as it runs by these options may have been ``made`` before, and need not be now.
 
         Raises
         ------
@@ -215,7 +217,7 @@ class Follower:
             As at the start; nothing is changed then.
         """
         forms = [(o.compiled, o.adapt, o.adapt and o.horizon) for o in (self.options, options)]
-        model = self.model if forms[0] == forms[1] else self._as_it_runs(options)
+        model = self.model if forms[0] == forms[1] else self._as_it_runs(options, made)
         if options.rejection_threshold != self.options.rejection_threshold:
             self.guard = Guard(self.model, options.rejection_threshold)
         if options.future_actions != self.options.future_actions:
@@ -233,8 +235,10 @@ class Follower:
         else:
             self.live_error.follow(self.model)
 
-    def _as_it_runs(self, options: FollowOptions) -> PredictiveModel[Any]:
-        model = inference_model_tried(self._loaded, options.compiled)
+    def _as_it_runs(
+        self, options: FollowOptions, made: PredictiveModel[Any] | None = None
+    ) -> PredictiveModel[Any]:
+        model = inference_model_tried(self._loaded, options.compiled) if made is None else made
         return AdaptiveModel(model, options.horizon) if options.adapt else model
 
     def _step(self, tick: Tick, wanted: bool) -> Step:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from subprocess import Popen
 from typing import Any
 
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
@@ -15,6 +16,8 @@ from rffpsr_ros.forecasting.adaptation.adaptive_model import cannot_adapt
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower
 from rffpsr_ros.forecasting.future_actions import plan_in
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.trial import inference_model_tried
 from rffpsr_ros.nodes.controller.choices import control_loop, control_settings, follow_options
 from rffpsr_ros.nodes.controller.commanding import Commanding
 from rffpsr_ros.nodes.controller.interface import CONTROLLER
@@ -109,13 +112,18 @@ class ControllerNode(ModelNode):
 
     def _prepare_code(self, served: ServedModel, wanted: bool) -> CodePreparation:
         """Compile, beside this process, what planning needs beyond forecasts."""
-        words = str(served.path), str(self._value("horizon"))
-        return CodePreparation(
-            served.model.compiled_form,
-            wanted,
-            lambda form: in_the_background(compile_ahead.__name__, *words),
-            more=True,
-        )
+        horizon = self._value("horizon")
+
+        def compile_in_process(form: str) -> Popen[bytes]:
+            return in_the_background(compile_ahead.__name__, str(served.path), str(horizon))
+
+        def make_ready() -> PredictiveModel[Any]:
+            model = inference_model_tried(served.model, compiled=True)
+            compile_ahead.warm_up(model, horizon)  # from what was kept
+            return model
+
+        form = served.model.compiled_form
+        return CodePreparation(form, wanted, compile_in_process, make_ready)
 
     def _options(self, code: CodePreparation | None = None) -> FollowOptions:
         ready = (code or self._robot.code).ready
@@ -213,13 +221,11 @@ class ControllerNode(ModelNode):
     def _look_after(self) -> None:
         assert self._commanding is not None
         self._robot.subscribe()
-        if self._commanding.loop.supervisor.phase != "controlling":
-            self._robot.use_code(self._change)
+        self._robot.use_code(self._change)
 
     def _change(self, follower: Follower) -> None:
         """Go on with the model in its other form."""
-        follower.change(self._options())
-        compile_ahead.warm_up(follower.model, self._value("horizon"))  # from what was kept
+        follower.change(self._options(), self._robot.code.made)
         self._on_parameters_set()
 
     def _found(self) -> list[NodeFinding]:

@@ -189,8 +189,8 @@ _PARAMETERS = (
     Parameter(
         "compiled",
         True,
-        "Run the model by compiled code, if numba is installed, as of the filter. It is taken up"
-        " while no control is under way; its first derivatives may take seconds then.",
+        "Run the model by compiled code, if numba is installed, as of the filter; until it is"
+        " ready, also under control, by NumPy.",
     ),
     RESET_ON_TIME_JUMP,
     Parameter(

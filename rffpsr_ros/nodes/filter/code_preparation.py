@@ -38,7 +38,8 @@ class CodePreparation:
     start
         Begins to compile in a process of its own.
     more
-        Whether it compiles more than `compiled_code` tells of: it is then started in any case.
+        Makes what else is needed, in the thread; for it the process is started in any case, as it
+        compiles more than `compiled_code` tells of.
 
     Attributes
     ----------
@@ -46,6 +47,8 @@ class CodePreparation:
         As they were given.
     told
         What forecasts are made by, in words.
+    made
+        What ``more`` returned, once the code is ready.
     """
 
     def __init__(
@@ -53,17 +56,19 @@ class CodePreparation:
         form: str | None,
         wanted: bool = True,
         start: Callable[[str], subprocess.Popen[bytes]] | None = None,
-        more: bool = False,
+        more: Callable[[], Any] | None = None,
     ) -> None:
         self.told = NONE
-        self._made = threading.Event()
+        self.made: Any = None
+        self._loaded = threading.Event()
         self._fault: Exception | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self.form, self.wanted = form, wanted
+        self._more = more
         code = _code() if wanted and form is not None else None
         if form is None or code is None:
             return
-        if not more and code.is_kept(form):
+        if more is None and code.is_kept(form):
             self.told = READY
             return
         self.told = PREPARING
@@ -77,7 +82,7 @@ class CodePreparation:
 
     def change_over(self, change: Callable[[], None], logger: Any) -> None:
         """Let a follower ``change``, once, as soon as the code is ready; tell the logger of it."""
-        if self.told != PREPARING or not self._made.is_set():
+        if self.told != PREPARING or not self._loaded.is_set():
             return
         try:
             if self._fault is not None:
@@ -105,9 +110,10 @@ class CodePreparation:
         if self.told == PREPARING:
             try:
                 code.make(form)  # what nobody could keep is compiled here once more
+                self.made = self._more() if self._more is not None else None
             except Exception as fault:  # of compilers and full disks: whatever they may cause
                 self._fault = fault
-            self._made.set()
+            self._loaded.set()
 
 
 def _code() -> ModuleType | None:

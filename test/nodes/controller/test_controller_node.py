@@ -233,6 +233,27 @@ def test_faults_end_control(ros: Any, synthetic_model: Path, tmp_path: Path) -> 
     assert robot.node.count("Traceback") == 0
 
 
+def test_compiled_code_is_taken_up_under_control(
+    ros: Any, synthetic_model: Path, tmp_path: Path
+) -> None:
+    """Where none is kept the controller plans by NumPy meanwhile."""
+    pytest.importorskip("numba")
+    ros.environment["NUMBA_CACHE_DIR"] = str(tmp_path / "nothing yet")
+    robot = Controlled(ros, synthetic_model, compiled=True)
+    robot.controls()
+    assert not robot.node.count("compiled code is ready:")
+    ticks = 0
+    while not robot.node.count("compiled code is ready:"):
+        robot.tick_answered()
+        ticks += 1
+        assert ticks < 100_000, "a quarter of an hour, and no compiled code"
+    for _ in range(20):
+        robot.tick_answered()
+    assert "control was stopped" not in robot.node.output
+    robot.within_limits()
+    assert robot.node.end() == 0
+
+
 def test_a_dry_run_sends_no_command(ros: Any, synthetic_model: Path) -> None:
     robot = Controlled(ros, synthetic_model, dry_run=True)
     robot.aim(0.1)

@@ -190,3 +190,19 @@ def test_the_real_code_is_asked_for_by_its_forms() -> None:
     assert code is not None
     assert {"single", "ensemble"} <= set(code.FORMS)
     assert code.__name__ == code_preparation.COMPILES
+
+
+def test_what_else_is_needed_is_made_in_any_case(
+    monkeypatch: pytest.MonkeyPatch, compiling: Compiling
+) -> None:
+    """A planner's derivatives are not told of by what is kept for forecasts."""
+    code, logger, changes = Code(kept=True), Logger(), list[Any]()
+    given(monkeypatch, code)
+    preparation = CodePreparation("single", start=compiling, more=lambda: "a model")
+    assert preparation.told == PREPARING
+    assert preparation.made is None
+    compiling.end()
+    loaded()
+    preparation.change_over(lambda: changes.append(preparation.made), logger)
+    assert changes == ["a model"]
+    assert preparation.ready
