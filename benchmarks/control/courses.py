@@ -43,6 +43,8 @@ class World(NamedTuple):
     feedback: Policy | None = None
     """What acts at every second tick of the recordings of a robot that drifts away under chance."""
     period: float = 0.05
+    swims: bool = False
+    """Whether it is the paper's swimmer; the others are worlds that the package describes."""
 
     @property
     def joints(self) -> int:
@@ -51,7 +53,7 @@ class World(NamedTuple):
 
     def system(self) -> System:
         """Return the simulated robot."""
-        if self.name == "swimmer":
+        if self.swims:
             return Swimmer(self.period)
         return SdfWorld(package_folder("worlds") / f"{self.name}.sdf", self.period)
 
@@ -81,6 +83,7 @@ WORLDS: Mapping[str, World] = {
             sense=-1.0,
             feedback=seek_goal,
             period=0.03,
+            swims=True,
         ),
     )
 }

@@ -86,7 +86,7 @@ class TrueEquations(PredictiveModel[MotionState]):
     @classmethod
     def of(cls, world: World, like: PredictiveModel[Any]) -> TrueEquations:
         """Return the model of a world with the columns, ranges and scales of a learned one."""
-        observe = Swimmer().observe if world.name == "swimmer" else None
+        observe = Swimmer().observe if world.swims else None
         parts = EquationParts(
             EQUATIONS[world.name], np.array(world.rest), observe, like.trained_range
         )

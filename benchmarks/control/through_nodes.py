@@ -45,9 +45,7 @@ def drive_through_nodes(
 
 def _robot(world: World) -> Mapping[str, Any]:
     simulated = (
-        {"system": world.name}
-        if world.name == "swimmer"
-        else {"world": world.name, "rate": 1 / world.period}
+        {"system": world.name} if world.swims else {"world": world.name, "rate": 1 / world.period}
     )
     return {**simulated, "publish_clock": True, "speed": SPEED, "wait_for_commands": True}
 
