@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ PATIENCE = 5.0
 """Seconds that a node has to end when asked to."""
 DOMAINS = range(215, 233)
 """ROS domains that Linux can use, and hardly anybody does."""
+FIRST_PORT, PORTS_PER_DOMAIN = 7410, 250
+"""UDP ports at which the first participant of a domain is found (DDSI-RTPS, 9.6.2.3)."""
 LOOK_SECONDS = 0.2
 ASKED_TO_END_WITH_US = ("setpriv", "--pdeathsig", "INT", "--")
 """Runs a command that gets SIGINT when the process that started it ends, however it does."""
@@ -42,22 +45,32 @@ def enter_a_ros_of_its_own(folder: Path) -> None:
 
 
 def _take_domain() -> int:
-    """Return a domain that no other demonstration on this machine has; it is ours to the end."""
+    """Return a domain that nobody on this machine is in; among demonstrations it is ours."""
     for domain in DOMAINS:
         with ExitStack() as stack, suppress(OSError):
             path = Path(tempfile.gettempdir()) / f"rffpsr_domain_{domain}.lock"
             lock = stack.enter_context(path.open("a"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _locks.append(stack.pop_all())
-            return domain
+            if is_empty(domain):
+                _locks.append(stack.pop_all())
+                return domain
     raise InputError(f"all of ROS's domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use here")
+
+
+def is_empty(domain: int) -> bool:
+    """Tell whether nobody is in a ROS domain, such as somebody in a container on this network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as port:
+        try:
+            port.bind(("", FIRST_PORT + PORTS_PER_DOMAIN * domain))
+        except OSError:
+            return False
+    return True
 
 
 class NodeProcesses:
     """The nodes that run; a context that ends them all, the last one first.
 
-    If this process is killed they end, too: left to themselves they would go on in a ROS domain
-    that the next demonstration takes for its own.
+    If this process is killed they end, too, and do not go on in a ROS domain that is taken anew.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.demo.processes import NodeProcesses
+from rffpsr_ros.nodes.demo.processes import DOMAINS, NodeProcesses, is_empty
 
 STARTS_ONE_AND_WAITS = """
 import sys, time
@@ -42,6 +43,19 @@ def test_nodes_are_asked_to_end_when_what_started_them_is_killed(tmp_path: Path)
         wait_for(tmp_path / "listens")
         demonstration.send_signal(signal.SIGKILL)
     wait_for(tmp_path / "asked")
+
+
+def test_a_domain_is_not_empty_while_a_node_is_in_it(ros_environment: None, domain: None) -> None:
+    import rclpy
+
+    own = int(os.environ["ROS_DOMAIN_ID"])
+    assert own in DOMAINS
+    assert is_empty(own)
+    with rclpy.init(domain_id=own):
+        node = rclpy.create_node("somebody")
+        assert not is_empty(own)
+        node.destroy_node()
+    assert is_empty(own)
 
 
 def test_a_command_that_is_not_installed_is_said_so(tmp_path: Path) -> None:
