@@ -51,10 +51,12 @@ def test_a_domain_is_not_empty_while_a_node_is_in_it(ros_environment: None, doma
     own = int(os.environ["ROS_DOMAIN_ID"])
     assert own in DOMAINS
     assert is_empty(own)
-    with rclpy.init(domain_id=own):
-        node = rclpy.create_node("somebody")
-        assert not is_empty(own)
-        node.destroy_node()
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=own)
+    node = rclpy.create_node("somebody", context=context)
+    assert not is_empty(own)
+    node.destroy_node()
+    rclpy.shutdown(context=context)
     assert is_empty(own)
 
 
