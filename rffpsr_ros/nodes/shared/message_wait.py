@@ -65,8 +65,7 @@ class MessageWait:
             if everything:
                 look = now + LOOK_NS
             limit = until - now if everything else look - now
-            ready = self._waiting.messages(limit, everything)
-            if ready is None:
+            if self._waiting.ends_with_other_work(limit, everything):
                 return
             take_waiting(list(self._node.subscriptions))
             now = time.monotonic_ns()

@@ -22,9 +22,8 @@ OF_DIRECT: Mapping[str, str] = {
     f"{_IMPLEMENTATION}.WaitSet.add_service": "Lets a call of a service end it.",
     f"{_IMPLEMENTATION}.WaitSet.add_client": "Lets an answer of a service end it.",
     f"{_IMPLEMENTATION}.WaitSet.wait": "Waits for so many nanoseconds at most.",
-    f"{_IMPLEMENTATION}.WaitSet.get_ready_entities": "Tells what ended it, by addresses.",
+    f"{_IMPLEMENTATION}.WaitSet.get_ready_entities": "Tells what ended it.",
     f"{_IMPLEMENTATION}.Subscription.take_message": "Takes a message that has arrived, if any.",
-    f"{_IMPLEMENTATION}.Subscription.pointer": "The address by which a wait set knows it.",
     "rclpy.subscription:Subscription.handle": "What is waited for and taken from.",
     "rclpy.subscription:Subscription.CallbackType.WithMessageInfo": "With `_callback_type` of a"
     " subscription: whether its callback takes a message's times, too.",
@@ -67,10 +66,10 @@ class Waiting:
         self._node = node
         self._sets: dict[tuple[int, ...], Any] = {}
 
-    def messages(self, nanoseconds: int, everything: bool) -> list[Any] | None:
+    def ends_with_other_work(self, nanoseconds: int, everything: bool) -> bool:
         """Wait for messages and timers, and with ``everything`` for services and clients, too.
 
-        Return the subscriptions that have messages, or None if anything else is ready.
+        Tell whether anything but messages is ready.
         """
         node = self._node
         subscriptions, timers = list(node.subscriptions), list(node.timers)
@@ -89,10 +88,7 @@ class Waiting:
             wait_set.add_client(client.handle)
         wait_set.wait(nanoseconds)
         others = ("timer", "service", "client") if everything else ("timer",)
-        if any(wait_set.get_ready_entities(kind) for kind in others):
-            return None
-        ready = wait_set.get_ready_entities("subscription")
-        return [one for one in subscriptions if one.handle.pointer in ready]
+        return any(wait_set.get_ready_entities(kind) for kind in others)
 
     def _wait_set(self, subscriptions: int, timers: int, clients: int, services: int) -> Any:
         sizes = subscriptions, 0, timers, clients, services, 0
