@@ -26,6 +26,10 @@ FORESEEN = 0.95
 """The share of its variance up to which an observation is said to be foreseen."""
 PROMISED = 0.05
 """By so much less than they promise bands may cover."""
+MOST = 0.5
+"""Of the squared error, what one stretch makes before it is told of."""
+FEWEST_STRETCHES = 10
+"""Of fewer, one may well make so much."""
 _NAMED = 3
 """Names of a list; of more the first ones."""
 
@@ -106,6 +110,21 @@ def broken_promise(covered: Coverage | None) -> list[str]:
     if share >= covered.nominal - PROMISED:
         return []
     return [f"bands of {100 * covered.nominal:g} % cover {100 * share:.0f} %"]
+
+
+def one_stretch(errors: HorizonErrors) -> list[str]:
+    """Return in words that one stretch makes most of a model's error, if it does.
+
+    What happened there decides what the figures say: a contact, a slip, a lost message.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = errors.block_errors / np.nanmean(errors.variances, axis=0)
+    by_stretch = np.where(np.isfinite(relative), relative, 0.0).sum(axis=(1, 2))
+    stretches, everything = len(by_stretch), by_stretch.sum()
+    if stretches < FEWEST_STRETCHES or by_stretch.max() <= MOST * everything:
+        return []
+    share = int(100 * by_stretch.max() / everything)  # never all of it
+    return [f"{share} % of its squared error comes from one of {stretches} stretches"]
 
 
 def _standing(overall: PairedRatio) -> Standing:

@@ -17,6 +17,7 @@ from rffpsr_ros.evaluation.report import coverage_as_json, errors_as_json
 from rffpsr_ros.evaluation.verdict import (
     ModelVerdict,
     broken_promise,
+    one_stretch,
     paired_with_baseline,
     verdict,
 )
@@ -82,7 +83,8 @@ class Judgement:
     def __post_init__(self) -> None:
         """Come to the verdict."""
         judged_on = f"{self.ticks} ticks"
-        limits = broken_promise(self.covered)
+        own, *_ = self.comparison.errors.values()
+        limits = [*broken_promise(self.covered), *one_stretch(own)]
         if sentence := told([one for one in self.beyond if one.furthest > _FAR]):
             limits.append(sentence)
         if self.seen:

@@ -5,7 +5,12 @@ import pytest
 
 from rffpsr_ros.evaluation.calibration import Coverage
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors, horizon_errors
-from rffpsr_ros.evaluation.verdict import broken_promise, paired_with_baseline, verdict
+from rffpsr_ros.evaluation.verdict import (
+    broken_promise,
+    one_stretch,
+    paired_with_baseline,
+    verdict,
+)
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.numerics.arrays import Array
@@ -88,6 +93,31 @@ def test_nothing_held_out_gives_no_verdict_but_says_how_to_get_one() -> None:
 def test_bands_that_do_not_hold_are_named(share: float, told: bool) -> None:
     covered = Coverage(0.9, np.full((4, 2), share), np.full((4, 2), 0.9))
     assert bool(broken_promise(covered)) is told
+
+
+@pytest.mark.parametrize(
+    ("stretches", "largest", "told"),
+    [
+        (40, 1.0, False),
+        (40, 30.0, False),
+        (40, 50.0, True),
+        (9, 50.0, False),  # too few to wonder
+    ],
+)
+def test_a_stretch_that_makes_most_of_the_error_is_told_of(
+    stretches: int, largest: float, told: bool
+) -> None:
+    blocks = np.full((stretches, 4, 2), 0.01)
+    blocks[3] *= largest
+    blocks[..., 1] *= 1e6  # units do not matter
+    variances = np.broadcast_to([1.0, 1e6], (1, 4, 2))
+    counts = np.full((1, 4, 2), 100)
+    squares = blocks.sum(axis=0)[None]
+    errors = HorizonErrors(squares, variances, counts, NAMES, blocks)
+    said = one_stretch(errors)
+    assert bool(said) is told
+    if told:
+        assert said == ["56 % of its squared error comes from one of 40 stretches"]
 
 
 def errors_of(seed: int) -> dict[str, HorizonErrors]:
