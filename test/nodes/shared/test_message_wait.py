@@ -24,16 +24,24 @@ def listen(peer: Any, topic: str, handed_out: list[tuple[str, int]]) -> None:
     peer.node.create_subscription(Int64, topic, note, 20)
 
 
-def test_messages_are_handed_out_in_the_order_in_which_they_arrived(ros: Ros) -> None:
+def met(ros: Ros) -> tuple[Any, Any, list[tuple[str, int]]]:
+    """Return who listens to all topics, who publishes on them, and what was handed out so far."""
     from std_msgs.msg import Int64
-
-    from rffpsr_ros.nodes.shared.message_wait import take_waiting
 
     peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
     for topic in TOPICS:
         listen(peer, topic, handed_out)
         told.publisher(topic, Int64)
     told.matched(*TOPICS)
+    return peer, told, handed_out
+
+
+def test_messages_are_handed_out_in_the_order_in_which_they_arrived(ros: Ros) -> None:
+    from std_msgs.msg import Int64
+
+    from rffpsr_ros.nodes.shared.message_wait import take_waiting
+
+    peer, told, handed_out = met(ros)
     sent = [(topic, number) for number, topic in enumerate(4 * TOPICS[1:] + TOPICS + TOPICS[:1])]
     for topic, number in sent:
         told.publish(topic, Int64(data=number))
@@ -56,11 +64,7 @@ def test_what_tells_no_times_is_handed_out_one_of_each_topic_in_turn(
 
     monkeypatch.setattr(message_wait, "arrived", lambda taken: 0)
     monkeypatch.setattr(message_wait, "ROUNDS", rounds)
-    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
-    for topic in TOPICS:
-        listen(peer, topic, handed_out)
-        told.publisher(topic, Int64)
-    told.matched(*TOPICS)
+    peer, told, handed_out = met(ros)
     for topic in reversed(TOPICS):
         for number in range(3):
             told.publish(topic, Int64(data=number))
@@ -119,11 +123,7 @@ def test_what_arrives_while_topics_are_looked_at_is_handed_out_in_order(
 
     from rffpsr_ros.nodes.shared import message_wait, rclpy_internals
 
-    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
-    for topic in TOPICS:
-        listen(peer, topic, handed_out)
-        told.publisher(topic, Int64)
-    told.matched(*TOPICS)
+    peer, told, handed_out = met(ros)
     first, *_ = listening = list(peer.node.subscriptions)[-3:]
     sent = [(topic, number) for number, topic in enumerate(TOPICS)]
 
@@ -151,11 +151,7 @@ def test_the_executor_hands_out_in_order_what_arrives_before_its_other_work(
 
     from rffpsr_ros.nodes.shared import message_wait
 
-    peer, told, handed_out = ros.peer, ros.another_peer(), list[tuple[str, int]]()
-    for topic in TOPICS:
-        listen(peer, topic, handed_out)
-        told.publisher(topic, Int64)
-    told.matched(*TOPICS)
+    peer, told, handed_out = met(ros)
     sent = [(topic, number) for number, topic in enumerate(reversed(TOPICS))]
 
     def take_waiting(subscriptions: list[object]) -> None:
