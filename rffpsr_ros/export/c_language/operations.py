@@ -83,13 +83,13 @@ def room(size: int) -> int:
 
 
 def _bilinear(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Lines:
-    states, features, columns = node.fixed["tensor"].shape
-    table, both = keep(node.fixed["tensor"]), f"{target}_both"
+    states, features, _ = node.fixed["tensor"].shape
+    table, both = _padded(node.fixed["tensor"].reshape(states * features, -1)), f"{target}_both"
     value = f"{both}[i * {features} + j] = {taken[0]}[i] * {taken[1]}[j];"
     return [
-        f"real {both}[{states * features}];",
+        f"real {both}[{len(table)}];",
         loop(states, loop(features, value, "j")),
-        f"combine({table}, {both}, {states * features}, {columns}, {target});",
+        f"combine({keep(table)}, {both}, {len(table)}, {table.shape[1]}, {target});",
     ]
 
 
@@ -212,10 +212,18 @@ def _factor(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Line
 
 
 def _solve(node: Node, target: str, taken: Sequence[str], keep: Tables) -> Lines:
-    size = node.inputs[0].shape[0]
+    size, (factored, right) = node.inputs[0].shape[0], taken
+    if node.size == size:
+        copied = loop(size, f"{target}[i] = {right}[i];")
+        return [copied, f"substitute({factored}, {size}, {target});"]
+    columns, column = node.size // size, f"{target}_column"
     return [
-        loop(node.size, f"{target}[i] = {taken[1]}[i];"),
-        f"substitute({taken[0]}, {size}, {target}, {node.size // size});",
+        f"for (int j = 0; j < {columns}; ++j) {{",
+        f"    real {column}[{size}];",
+        f"    {loop(size, f'{column}[i] = {right}[i * {columns} + j];')}",
+        f"    substitute({factored}, {size}, {column});",
+        f"    {loop(size, f'{target}[i * {columns} + j] = {column}[i];')}",
+        "}",
     ]
 
 

@@ -11,6 +11,7 @@ from rffpsr_ros.export.c_language.functions import Body, ConstantTables
 from rffpsr_ros.export.c_language.operations import loop
 from rffpsr_ros.export.graph import Node
 from rffpsr_ros.export.program import Program
+from rffpsr_ros.export.trimming import trimmed
 from rffpsr_ros.models.contract import Signature
 
 HELPERS = {
@@ -151,14 +152,15 @@ def _step(program: Program, tables: ConstantTables) -> list[str]:
 def _last(program: Program, tables: ConstantTables) -> list[str]:
     """Return the function of a forecast's last tick, after which nothing is carried on."""
     given = {"carry": "carry", "action": "action"}
-    body = Body({"": [program.step.observation]}, {}, given, tables)
+    (observation,) = trimmed([program.step.observation])
+    body = Body({"": [observation]}, {}, given, tables)
     return [
         "",
         "static void last(const real *carry, const real *action, real *forecast)",
         "{",
         *body.lines(),
         *_unused(body, given),
-        _copied(body, program.step.observation, "forecast[i]"),
+        _copied(body, observation, "forecast[i]"),
         "}",
     ]
 

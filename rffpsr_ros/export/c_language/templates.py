@@ -100,7 +100,7 @@ static void combine(const real *restrict rows, const real *restrict weights, int
                     real *restrict sum)
 {
     for (int j = 0; j < columns; ++j) sum[j] = ZERO;
-    while (count >= 8) {
+    for (; count >= 8; count -= 8) {
         const real *restrict a = rows, *restrict b = a + columns;
         const real *restrict c = b + columns, *restrict d = c + columns;
         const real *restrict e = d + columns, *restrict f = e + columns;
@@ -113,9 +113,8 @@ static void combine(const real *restrict rows, const real *restrict weights, int
         }
         rows = h + columns;
         weights += 8;
-        count -= 8;
     }
-    while (count-- > 0) {
+    for (; count > 0; --count) {
         const real p = *weights++;
         for (int j = 0; j < columns; ++j) sum[j] += p * rows[j];
         rows += columns;
@@ -193,35 +192,39 @@ static void waves_of(const real *restrict phases, int count, real *restrict wave
 """
 
 SOLVING = """
-/* A = U^T D U of a positive definite matrix, in place: rows of D U, and 1 / D on the diagonal. */
-static void eliminate(real *a, int size)
+/* A = L D L^T of a positive definite matrix, in place, given its upper triangle: D L^T right of the
+ * diagonal, 1 / D on it, L left of it. Two pivots at a time, as rows are read and written each
+ * time. */
+static void eliminate(real *restrict a, int size)
 {
-    for (int k = 0; k < size; ++k) {
-        const real *pivot = a + k * size;
-        const real inverse = ONE / pivot[k];
-        for (int i = k + 1; i < size; ++i) {
-            const real x = pivot[i] * inverse;
-            for (int j = i; j < size; ++j) a[i * size + j] -= x * pivot[j];
+    int k = 0;
+    for (; k + 1 < size; k += 2) {
+        real *restrict first = a + k * size, *restrict second = first + size;
+        const real p = ONE / first[k], below = second[k] = first[k + 1] * p;
+        for (int j = k + 1; j < size; ++j) second[j] -= below * first[j];
+        const real q = ONE / second[k + 1];
+        for (int i = k + 2; i < size; ++i) {
+            real *restrict row = a + i * size;
+            const real x = row[k] = first[i] * p, y = row[k + 1] = second[i] * q;
+            for (int j = i; j < size; ++j) row[j] -= x * first[j] + y * second[j];
         }
-        a[k * size + k] = inverse;
+        first[k] = p;
+        second[k + 1] = q;
     }
+    if (k < size) a[k * size + k] = ONE / a[k * size + k];
 }
 
-/* Solve A x = b for columns b (size, columns), in place. */
-static void substitute(const real *a, int size, real *b, int columns)
+/* Solve A x = b in place. */
+static void substitute(const real *restrict a, int size, real *restrict b)
 {
     for (int k = 0; k < size; ++k) {
-        for (int i = k + 1; i < size; ++i) {
-            const real x = a[k * size + i] * a[k * size + k];
-            for (int j = 0; j < columns; ++j) b[i * columns + j] -= x * b[k * columns + j];
-        }
+        const real *restrict row = a + k * size;
+        b[k] *= row[k];
+        for (int i = k + 1; i < size; ++i) b[i] -= row[i] * b[k];
     }
-    for (int k = size - 1; k >= 0; --k) {
-        for (int i = k + 1; i < size; ++i) {
-            const real x = a[k * size + i];
-            for (int j = 0; j < columns; ++j) b[k * columns + j] -= x * b[i * columns + j];
-        }
-        for (int j = 0; j < columns; ++j) b[k * columns + j] *= a[k * size + k];
+    for (int k = size - 1; k > 0; --k) {
+        const real *restrict row = a + k * size;
+        for (int i = 0; i < k; ++i) b[i] -= row[i] * b[k];
     }
 }
 """
