@@ -1,4 +1,4 @@
-"""The feature maps that there are: of random Fourier features, and of a kernel's own.
+"""The feature maps that there are: of waves, of sigmoids, and of a kernel's own features.
 
 Each is a NamedTuple of arrays and a differentiable map from points (..., d) to features (..., r):
 ``size`` is r, calling it gives features, `with_pullback` gives them with what `pullback` needs to
@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.kernel_features import KernelMap
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 
-Features: TypeAlias = FeatureMap | KernelMap
+Features: TypeAlias = FeatureMap | SigmoidMap | KernelMap
 """Closed: a model file says which of them a map is."""

@@ -87,6 +87,11 @@ class FeatureMap(NamedTuple):
         """Return the number of features r."""
         return int(self.projection.shape[1])
 
+    @property
+    def inputs(self) -> int:
+        """Return the number of a point's values d."""
+        return int(self.frequencies.shape[1])
+
     def __call__(self, points: Array) -> Array:
         """Return features (..., r) of points (..., d)."""
         # Few points at a time: their waves, a hundred times as many numbers, stay in the cache.

@@ -16,7 +16,7 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.n4sid.learner import N4SID
-from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.rff_psr.options import LearnedUnits, RFFPSROptions
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.refinement.learning_effort import affordable
@@ -73,31 +73,47 @@ def families(
 
     The NARX term's features are drawn, of observations and actions or, where the options have that
     tried, of observations only; and, where they have that tried and a step of it costs no more than
-    it may, learned. Drawn ones are the surer where a robot goes beyond what it was learned from,
-    learned ones by far the more exact within. Of so many columns that a step would cost more, live
-    use of several families would, too: there they are configurations of one.
+    it may, learned, as waves and as sigmoids. Drawn ones are the surer where a robot goes beyond
+    what it was learned from, learned ones by far the more exact within. Of so many columns that a
+    step would cost more, live use of several families would, too: there they are configurations of
+    one.
     """
     drawn = configurations(options, settings)
     safest = SAFE if SAFE in drawn else next(iter(drawn))
     terms = options.arx_past and options.narx_past and options.narx_features
     if not terms or len(drawn) == 1:
         return [Family("rff_psr", drawn, safest)]
-    learned = replace(drawn[safest], narx_learning="on")
-    longer = replace(learned, narx_past=settings.learned_longer * options.narx_past)
-    effort = settings.fit.features.within(options.iterations)
-    offered = {
-        name: one
-        for name, one in {"learned": learned, "learned, longer": longer}.items()
-        if affordable(effort, one.arx_past, one.narx_past, columns, acted)
-    }
     affine = [_affine(drawn[safest], settings)] if options.narx_affine == "auto" else []
-    if "learned" not in offered:
+    learned = _learned(drawn[safest], settings, columns, acted)
+    if not learned:
         for family in affine:
             drawn |= family.only(family.safe).configurations
         return [Family("rff_psr", drawn, safest)]
-    found = [Family("rff_psr", drawn, safest), *affine]
-    if options.narx_learning == "auto" and effort.steps:
-        found.append(Family("rff_psr, learned", offered, "learned", quick_start=False))
+    steps = settings.fit.features.within(options.iterations).steps
+    wanted = learned if options.narx_learning == "auto" and steps else []
+    return [Family("rff_psr", drawn, safest), *affine, *wanted]
+
+
+def _learned(
+    safe: RFFPSROptions, settings: RecipeSettings, columns: int, acted: int
+) -> list[Family]:
+    """Return the families whose features are learned, and cost no more than they may."""
+    kinds: tuple[LearnedUnits, ...] = (safe.narx_units,)
+    if safe.narx_units == "auto":
+        kinds = "waves", "sigmoids"
+    found = []
+    for kind in kinds:
+        name = f"learned {kind}"
+        learned = replace(safe, narx_learning="on", narx_units=kind)
+        longer = replace(learned, narx_past=settings.learned_longer * safe.narx_past)
+        effort = replace(settings.fit.features.within(safe.iterations), kind=kind)
+        offered = {
+            name: one
+            for name, one in {name: learned, f"{name}, longer": longer}.items()
+            if affordable(effort, one.arx_past, one.narx_past, columns, acted)
+        }
+        if name in offered:
+            found.append(Family(f"rff_psr, {name}", offered, name, quick_start=False))
     return found
 
 

@@ -83,6 +83,9 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
         2, saturating=False, integrating=True, past=4, stages=1
     ).fit(recordings(3)),
     "rff_psr": lambda: SingleRFFPSR(**SMALL, arx_past=3, narx_features=10).fit(recordings(3)),
+    "rff_psr of sigmoids": lambda: SingleRFFPSR(
+        **SMALL, arx_past=3, narx_past=2, narx_learning="on", narx_units="sigmoids"
+    ).fit(recordings(3)),
     "rff_psr without terms": lambda: SingleRFFPSR(**SMALL, arx_past=0, narx_past=0).fit(
         recordings(3)
     ),

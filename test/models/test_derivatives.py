@@ -71,6 +71,9 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
         2, saturating=False, integrating=True, past=4, stages=1
     ).fit(recordings()),
     "rff_psr": lambda: SingleRFFPSR(**SMALL, arx_past=3, narx_features=10).fit(recordings()),
+    "rff_psr of sigmoids": lambda: SingleRFFPSR(
+        **SMALL, arx_past=3, narx_past=2, narx_learning="on", narx_units="sigmoids"
+    ).fit(recordings()),
     "rff_psr without terms": lambda: SingleRFFPSR(**SMALL, arx_past=0, narx_past=0).fit(
         recordings()
     ),

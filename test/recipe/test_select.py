@@ -21,7 +21,8 @@ NARROW = "affine, bandwidth 1"
 
 def name_of(options: RFFPSROptions) -> str:
     if options.narx_learning == "on":
-        return "learned, longer" if options.narx_past > 4 else "learned"
+        kind = f"learned {options.narx_units}"
+        return f"{kind}, longer" if options.narx_past > 4 else kind
     if options.narx_affine == "on":
         window = "affine" if options.narx_past == 4 else f"affine, {options.narx_past}"
         width = options.narx_bandwidth
@@ -129,7 +130,7 @@ def test_of_few_data_all_folds_decide() -> None:
 def test_the_bandwidth_is_chosen_after_the_window(
     scores: dict[str, tuple[float, float]], selected: str
 ) -> None:
-    _, affine, _ = offered()
+    _, affine, *_ = offered()
     known = {name: (*two, 1.0) for name, two in ({"affine": (1.0, 1.0)} | scores).items()}
     learners = [Fold(n, known, []) for n in range(3)]
     (selection,) = select(learners, [affine], RecipeSettings(), few=False)
@@ -141,16 +142,25 @@ def offered(**options: object) -> list[Family]:
 
 
 def test_learned_features_are_a_family_of_their_own_and_affine_ones() -> None:
-    drawn, affine, learned = offered()
+    drawn, affine, *learned = offered()
     assert set(drawn.configurations) == {SAFE, "light", "short", "long"}
     assert {one.narx_affine for one in drawn.configurations.values()} == {"off"}
     assert {one.narx_affine for one in affine.configurations.values()} == {"on"}
-    assert {one.narx_affine for one in learned.configurations.values()} == {"off"}
     assert [one.narx_past for one in affine.configurations.values()] == [4, 2, 3, 6, 10]
-    assert set(learned.configurations) == {"learned", "learned, longer"}
-    assert [one.narx_past for one in learned.configurations.values()] == [4, 8]
     assert {one.narx_learning for one in drawn.configurations.values()} == {"off"}
-    assert {one.narx_learning for one in learned.configurations.values()} == {"on"}
+    assert [one.name for one in learned] == ["rff_psr, learned waves", "rff_psr, learned sigmoids"]
+    for family, kind in zip(learned, ("waves", "sigmoids"), strict=True):
+        assert list(family.configurations) == [f"learned {kind}", f"learned {kind}, longer"]
+        members = list(family.configurations.values())
+        assert [one.narx_past for one in members] == [4, 8]
+        assert {(one.narx_learning, one.narx_affine) for one in members} == {("on", "off")}
+        assert {one.narx_units for one in members} == {kind}
+
+
+def test_units_of_learned_features_may_be_told() -> None:
+    *_, drawn, learned = offered(narx_units="sigmoids")
+    assert drawn.name == "rff_psr, affine"
+    assert list(learned.configurations) == ["learned sigmoids", "learned sigmoids, longer"]
 
 
 @pytest.mark.parametrize(
@@ -183,10 +193,10 @@ def test_features_are_not_learned_where_columns_make_it_too_dear() -> None:
 @pytest.mark.parametrize(
     ("learned", "left"),
     [
-        (0.9, {"rff_psr": 4, "rff_psr, learned": 2}),
-        (0.2, {"rff_psr": 1, "rff_psr, learned": 2}),
-        (0.03, {"rff_psr, learned": 2}),
-        (3.0, {"rff_psr": 4, "rff_psr, learned": 2}),
+        (0.9, {"rff_psr": 4, "rff_psr, learned waves": 2}),
+        (0.2, {"rff_psr": 1, "rff_psr, learned waves": 2}),
+        (0.03, {"rff_psr, learned waves": 2}),
+        (3.0, {"rff_psr": 4, "rff_psr, learned waves": 2}),
         (5.0, {"rff_psr": 4}),
     ],
 )
@@ -198,14 +208,14 @@ def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
         "regularised": (1.0,) * 3,
         "light": (9.0,),
         "short": (9.0,),
-        "learned": (learned,) * 3,
-        "learned, longer": (9 * learned,),
+        "learned waves": (learned,) * 3,
+        "learned waves, longer": (9 * learned,),
     }
     learners = [Fold(n, scores, made) for n in range(3)]
     selections = select(learners, offered(), RecipeSettings(), few=False)
     assert {one.family: max(1, len(one.scores)) for one in selections} == left
     assert {name for name, fold in made if fold == 2} == {
-        "learned" if "learned" in family else "regularised" for family in left
+        "learned waves" if "learned" in family else "regularised" for family in left
     }
 
 
@@ -215,13 +225,13 @@ def test_of_a_family_with_quick_starts_the_one_that_starts_best_is_judged() -> N
         "regularised": (40.0,) * 3,
         "light": (40.0,),
         "short": (8.0,) * 3,
-        "learned": (1.0,) * 3,
-        "learned, longer": (9.0,),
+        "learned waves": (1.0,) * 3,
+        "learned waves, longer": (9.0,),
     }
     learners = [Fold(n, scores, made) for n in range(3)]
     drawn, learned = select(learners, offered(), RecipeSettings(), few=False)
     assert name_of(drawn.options) == "short"
-    assert name_of(learned.options) == "learned"
+    assert name_of(learned.options) == "learned waves"
     assert ("regularised", 0) not in made
 
 

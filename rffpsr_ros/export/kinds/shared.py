@@ -10,6 +10,7 @@ from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.export.graph import (
     Node,
     Tangent,
+    clip,
     constant,
     differentiated,
     exponential,
@@ -30,6 +31,10 @@ from rffpsr_ros.export.graph import (
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
+
+FLAT = 20.0
+"""From here on tanh is 1 to the last digit."""
 
 
 class Vector:
@@ -81,10 +86,20 @@ def features(mapping: Features, points: Node) -> Node:
     """Return features (r,) of a point (d,)."""
     if isinstance(mapping, FeatureMap):
         return fourier(mapping.frequencies, mapping.projection / _root(mapping), points)
+    if isinstance(mapping, SigmoidMap):
+        sums = product(mapping.directions, points) + constant(mapping.offsets)
+        projection = mapping.projection.T / np.sqrt(max(len(mapping.offsets), 1))
+        return product(projection, saturated(sums))
     squared = total(points * points) + constant((mapping.points**2).sum(axis=1))
     squared = squared - product(2 * mapping.points, points)
     kernel = exponential(maximum(squared, 0.0) * (-0.5 / float(mapping.width) ** 2))
     return product(mapping.coordinates.T, kernel)
+
+
+def saturated(values: Node) -> Node:
+    """Return hyperbolic tangents."""
+    flat = clip(values, np.array(-FLAT), np.array(FLAT))
+    return constant(2.0) / (exponential(flat * -2.0) + constant(1.0)) - constant(1.0)
 
 
 def _root(mapping: FeatureMap) -> float:

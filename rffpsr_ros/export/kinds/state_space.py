@@ -9,20 +9,16 @@ from rffpsr_ros.export.graph import (
     clip,
     constant,
     either,
-    exponential,
     join,
     negation,
     product,
     where,
 )
-from rffpsr_ros.export.kinds.shared import Vector, restored, standardised
+from rffpsr_ros.export.kinds.shared import Vector, restored, saturated, standardised
 from rffpsr_ros.export.program import Ahead, Description, SeenTick
 from rffpsr_ros.models.state_space.dynamics import HOLD, SATURATING, SQUARE, StateSpace
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.numerics.arrays import Array
-
-FLAT = 20.0
-"""From here on tanh is 1 to the last digit."""
 
 
 def describe_state_space(model: StateSpaceModel) -> Description:
@@ -63,11 +59,9 @@ def _inputs(system: StateSpace, position: Node, acted: Node) -> Node:
     linear = join([position, acted, constant([1.0])])
     seen = product(system.directions, linear)
     held = clip(seen, -system.reach, system.reach)
-    flat = clip(held, np.array(-FLAT), np.array(FLAT))
-    saturated = constant(2.0) / (exponential(flat * -2.0) + constant(1.0)) - constant(1.0)
     square = held * held
     powers = where(_truths(system.powers == SQUARE), square, square * held)
-    return join([linear, where(_truths(system.powers == SATURATING), saturated, powers)])
+    return join([linear, where(_truths(system.powers == SATURATING), saturated(held), powers)])
 
 
 def _following(system: StateSpace, inputs: Node) -> Node:

@@ -16,6 +16,7 @@ from rffpsr_ros.psr.runtime.derivative_chain import TickDerivatives, backwards, 
 from rffpsr_ros.psr.runtime.packed_parts import compilable
 from rffpsr_ros.psr.runtime.prepared_step import PreparedStep
 from rffpsr_ros.psr.runtime.rollout_derivatives import RolloutDerivatives
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 
 if TYPE_CHECKING:
     from rffpsr_ros.psr.runtime.compiled_derivatives import CompiledDerivatives
@@ -67,11 +68,10 @@ class ForecastDerivatives:
     def _large(self) -> bool:
         """Tell whether a map's derivatives multiplied out would take too much memory."""
         structure = self._parts.structure
-        maps = filter(None, (structure.observation, structure.action, structure.narx))
         return any(
-            one.projection.size * one.frequencies.shape[1] > MOST_SLOPES
-            for one in maps
-            if isinstance(one, FeatureMap)
+            isinstance(one, FeatureMap | SigmoidMap)
+            and one.projection.size * one.inputs > MOST_SLOPES
+            for one in (structure.observation, structure.action, structure.narx)
         )
 
     def jacobian(self, belief: Array, past: Array, plans: Array, forecasts: Array) -> Array:

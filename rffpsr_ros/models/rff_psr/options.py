@@ -13,6 +13,7 @@ Refinement = Literal["rollout", "window", "none"]
 Forecast = Literal["rollout", "window"]
 RefineFrom = Literal["both", "light", "regularised"]
 OffAutoOn = Literal["off", "auto", "on"]
+LearnedUnits = Literal["waves", "auto", "sigmoids"]
 
 
 RIDGE_WINDOWS = 1000
@@ -90,6 +91,10 @@ class RFFPSROptions:
         Whether the NARX term's features are learned before refinement, and not only drawn; "auto":
         models of both kinds are blended or, where there is a single model, what is clearly better
         on held-out recordings.
+    narx_units
+        What learned features are made of: ``waves``, for smooth responses; ``sigmoids``, for those
+        with bends, as of walls and friction; "auto": what does better on held-out folds or, where
+        there is a single model, waves.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are a candidate too; 0: not.
@@ -135,6 +140,7 @@ class RFFPSROptions:
     narx_bandwidth: float = 2.0
     narx_affine: OffAutoOn = "auto"
     narx_learning: OffAutoOn = "auto"
+    narx_units: LearnedUnits = "auto"
     short_past: int = 2
     margin: float = 0.25
     folds: int | None = None

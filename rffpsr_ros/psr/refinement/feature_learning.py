@@ -1,7 +1,7 @@
-"""Refinement that learns the features: frequencies, readout and ARX term in one damped step.
+"""Refinement that learns the features: units, readout and ARX term in one damped step.
 
 On fixed random features a well-regressed readout is already near its best; what is left to gain
-lies in the features. They are drawn and regressed as ever, and then moved together with what reads
+lies in the features. Units are drawn and regressed as ever, and then moved together with what reads
 them, by Levenberg-Marquardt on the rolled-out error: its logarithm, summed over horizons and
 observations, so that each of them counts alike however large its error is. What did best on the
 validation recordings is kept, the start if need be.
@@ -18,8 +18,8 @@ from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.levenberg_marquardt import DampingRule, damped_step
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.psr.fourier_features import FeatureMap, draw_frequencies, median_distance
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
+from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective
 from rffpsr_ros.psr.refinement.rollout_loss import filter_segments, recorded
@@ -36,9 +36,6 @@ LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
 
 RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 """Of the regression that learning starts from; in units of the squared change per tick."""
-
-SPREAD = 0.5
-"""Variance of a drawn frequency, times the squared median distance between windows."""
 
 REGRESSED = 20_000
 """Ticks that the start is regressed on, about."""
@@ -73,10 +70,10 @@ class LearningTask(NamedTuple):
 
     def outward(self, learnable: Learnable) -> tuple[FixedStructure, TrainableParameters]:
         """Return the predictor that the rest of the package knows."""
-        units, linear = len(learnable.frequencies), len(self.predictor.arx_map)
-        narx, arx, prediction = np.split(learnable.readout, [2 * units, 2 * units + linear])
-        raw = learnable.frequencies @ self.predictor.window_map
-        features = FeatureMap(raw, np.eye(2 * units))
+        units, linear = self.predictor.units, len(self.predictor.arx_map)
+        own = units.each * len(learnable.units)
+        narx, arx, prediction = np.split(learnable.readout, [own, own + linear])
+        features = units.features(learnable.units, self.predictor.window_map)
         tensors = self.predictor.tensors
         if not len(prediction):
             prediction = np.zeros_like(tensors.prediction)
@@ -161,7 +158,7 @@ class _Descent(NamedTuple):
         """
         task, options, like = self.task, self.options, self.start
         every = origins(task.train, options.horizon)
-        precision, centre = _prior(like, self.changes, penalty)
+        precision, centre = _prior(task, like, self.changes, penalty)
         point, damping = best.learnable.flat(), LEARNING_DAMPING.first
         newest = steps
         while steps < options.steps and steps - newest < patience:
@@ -202,7 +199,7 @@ def _task(
     if options.state:
         states, _ = filter_segments(start, structure, train, keep=False)
     return LearningTask(
-        FeedbackModel(structure, start, window_map, with_one, np.float32),
+        FeedbackModel(structure, start, UNITS[options.kind], window_map, with_one, np.float32),
         train,
         states,
         validation,
@@ -216,20 +213,21 @@ def _regressed(
     options: FeatureLearningOptions,
     generator: np.random.Generator,
 ) -> Learnable:
-    """Return drawn frequencies, and the regressed readout that rolls out best."""
+    """Return drawn units, and the regressed readout that rolls out best."""
     every = origins(task.train, 1)
     past = task.predictor.structure.past
     every = every.pick(~task.train.first[every.segment] | (every.tick >= past))
     stride = max(1, len(every.tick) // REGRESSED)
     starts = every.pick(np.arange(0, len(every.tick), stride))
     rollouts = task.rollouts(starts, 1)
-    size, columns = len(task.predictor.window_map), len(changes)
+    units, size, columns = task.predictor.units, len(task.predictor.window_map), len(changes)
     joint = rollouts.state.shape[1] * rollouts.action_features.shape[2]
-    none = Learnable(np.zeros((0, size)), np.zeros((len(task.predictor.arx_map) + joint, columns)))
-    windows = dependence(task.predictor, none, rollouts).windows[:, 0]
-    median = median_distance(windows, generator)
-    drawn = draw_frequencies(size, options.units, median / np.sqrt(SPREAD), generator)
-    width = 2 * options.units + len(none.readout)
+    none = Learnable(
+        np.zeros((0, size + units.offset)), np.zeros((len(task.predictor.arx_map) + joint, columns))
+    )
+    windows = dependence(task.predictor, none, rollouts).windows[:, 0, :size]
+    drawn = units.drawn(windows, options.units, generator)
+    width = units.each * options.units + len(none.readout)
     learnable = Learnable(drawn, np.zeros((width, columns)))
     inputs = dependence(task.predictor, learnable, rollouts).inputs[:, 0]
     newest = rollouts.observations[:, past - 1]
@@ -247,21 +245,24 @@ def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:
     """Return the readout (K, d_o) that repeats the last observation."""
     columns = learnable.readout.shape[1]
     same = np.zeros_like(learnable.readout)
-    first = 2 * len(learnable.frequencies) + (task.predictor.structure.arx_past - 1) * columns
+    first = task.predictor.units.each * len(learnable.units)
+    first += (task.predictor.structure.arx_past - 1) * columns
     same[first : first + columns] = np.eye(columns)
     return same
 
 
-def _prior(start: Learnable, changes: Array, penalty: float) -> tuple[Array, Array]:
-    """Return precision (P,) and centre (P,) of the penalty: waves' weights to zero, else the start.
+def _prior(
+    task: LearningTask, start: Learnable, changes: Array, penalty: float
+) -> tuple[Array, Array]:
+    """Return precision (P,) and centre (P,) of the penalty: units' weights to zero, else the start.
 
     A readout counts in units in which changes per tick are one.
     """
     readout = np.broadcast_to(1 / changes**2, start.readout.shape)
-    units = Learnable(np.ones_like(start.frequencies), np.asarray(readout))
+    scale = Learnable(np.ones_like(start.units), np.asarray(readout))
     centre = start.readout.copy()
-    centre[: 2 * len(start.frequencies)] = 0.0
-    return penalty * units.flat(), start._replace(readout=centre).flat()
+    centre[: task.predictor.units.each * len(start.units)] = 0.0
+    return penalty * scale.flat(), start._replace(readout=centre).flat()
 
 
 def _drawn(

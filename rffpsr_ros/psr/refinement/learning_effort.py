@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rffpsr_ros.psr.refinement.learned_units import UNITS
+
 MOST_PARAMETERS = 1500
 """So many are learned at the most."""
 
 LEAST_UNITS = 10
-"""With fewer frequencies there is little to learn."""
+"""With fewer there is little to learn."""
 
 WORK = 6e9
 """Products in a step's J^T J, at the most: about a quarter of a second."""
@@ -18,8 +20,11 @@ WORK = 6e9
 class FeatureLearningOptions:
     """How features are learned."""
 
+    kind: str = "waves"
+    """Of units, see `learned_units.UNITS`."""
+
     units: int = 40
-    """Frequencies; each gives a cosine and a sine."""
+    """So many are learned."""
 
     horizon: int = 10
     """Ticks that are rolled out."""
@@ -37,7 +42,7 @@ class FeatureLearningOptions:
     """After so many without a better validation score a descent ends, the first, the second ..."""
 
     penalties: tuple[float, ...] = (3e-3, 1e-4)
-    """Of one descent after the other, each from the best so far: on the squared distance of waves'
+    """Of one descent after the other, each from the best so far: on the squared distance of units'
     weights to zero and of everything else to its start, in units in which changes per tick are one.
     Held near its start at first, a model does not run into a corner that forecasts well where it
     was trained, and fails beyond; held so for ever it could not change as much as some have to."""
@@ -60,10 +65,11 @@ def affordable(
     which the ARX term's alone are very many where columns are.
     """
     linear = arx_past * (columns + acted) + acted + 1
-    window = narx_past * (columns + acted) + acted
-    units = min(options.units, (MOST_PARAMETERS - linear * columns) // (window + 2 * columns))
+    kind = UNITS[options.kind]
+    each = narx_past * (columns + acted) + acted + kind.offset + kind.each * columns
+    units = min(options.units, (MOST_PARAMETERS - linear * columns) // each)
     if units < LEAST_UNITS:
         return None
-    parameters = units * (window + 2 * columns) + linear * columns
+    parameters = units * each + linear * columns
     curved = int(WORK / (parameters**2 * options.horizon * columns))
     return replace(options, units=units, curved=min(options.curved, curved))

@@ -50,12 +50,12 @@ class Objective(NamedTuple):
             mean = np.maximum(np.nanmean(missed**2, axis=0), TINY)
             root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)
             weighted = np.where(counted, missed, 0.0) * root
-            slope = gradient(learnable, found, weighted * root)
+            slope = gradient(self.predictor.units, learnable, found, weighted * root)
             curvature = np.zeros((len(point), len(point)), np.float32, order="F")
             share = slice(None, None, max(1, round(len(missed) / self.curved)))
             scale = root[share] * np.sqrt(counted.sum(axis=0) / counted[share].sum(axis=0))
             first = 0
-            for rows in jacobian(learnable, found.pick(share), np.float32):
+            for rows in jacobian(self.predictor.units, learnable, found.pick(share), np.float32):
                 scaled = rows * scale[first : first + len(rows), ..., None].astype(np.float32)
                 flat = scaled.reshape(-1, len(point))
                 # The upper triangle of J^T J: half the products.

@@ -1,4 +1,4 @@
-"""Rolled-out predictions, and how each depends on frequencies and readout: exact sensitivities.
+"""Rolled-out predictions, and how each depends on units and readout: exact sensitivities.
 
     o_t = R^T [z(V x), w, u],   x and w: windows in coordinates of their own,   u = q x phi^a(a_t)
 
@@ -19,28 +19,28 @@ from rffpsr_ros.data.tick_windows import newest_ticks
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.filter_step import StepCache, filter_step, filter_step_gradient, state_part
-from rffpsr_ros.psr.fourier_features import fourier_features_of
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
+from rffpsr_ros.psr.refinement.learned_units import Units
 
 TOGETHER = 64
 """Rollouts whose dependence on the parameters is held at a time."""
 
 
 class Learnable(NamedTuple):
-    """What is learned: D frequencies V, and the readout R of K inputs."""
+    """What is learned: D units V, and the readout R of K of their values and other inputs."""
 
-    frequencies: Array  # (D, d_x)
-    readout: Array  # (2 D + d_w + p r_a, d_o)
+    units: Array  # (D, d_x); where there are offsets, x ends with a one
+    readout: Array  # (K + d_w + p r_a, d_o)
 
     def flat(self) -> Array:
-        """Return all parameters (P,): frequencies, then one output's weights after another."""
-        return np.concatenate([self.frequencies.ravel(), self.readout.T.ravel()])
+        """Return all parameters (P,): units, then one output's weights after another."""
+        return np.concatenate([self.units.ravel(), self.readout.T.ravel()])
 
     def at(self, point: Array) -> Learnable:
         """Return parameters of the same shapes from a point (P,)."""
-        size = self.frequencies.size
+        size = self.units.size
         readout = point[size:].reshape(self.readout.shape[::-1]).T
-        return Learnable(point[:size].reshape(self.frequencies.shape), readout)
+        return Learnable(point[:size].reshape(self.units.shape), readout)
 
 
 class Rollouts(NamedTuple):
@@ -58,13 +58,14 @@ class Rollouts(NamedTuple):
 
 
 class FeedbackModel(NamedTuple):
-    """What stays the same while frequencies and readout are learned."""
+    """What stays the same while units and readout are learned."""
 
     structure: FixedStructure  # windows, limits, bounds, phi^o
     tensors: TrainableParameters  # of the filter
-    window_map: Array  # (d_x, d_x): what x is of the NARX term's window
+    units: Units
+    window_map: Array  # (d, d): what x is of the NARX term's window, before a one
     arx_map: Array  # (d_w, d_w): what w is of the ARX term's window and a one
-    waves: type[np.floating] = np.float64  # what cosines and sines are computed in
+    precision: type[np.floating] = np.float64  # what the units' values are computed in
 
 
 class PredictedTick(NamedTuple):
@@ -72,9 +73,9 @@ class PredictedTick(NamedTuple):
 
     value: Array
     window: Array  # x (B, d_x)
-    inputs: Array  # [z, w, u] (B, K)
+    inputs: Array  # [z, w, u] (B, inputs)
     inside: Array  # which predictions are not held at a bound (B, d_o)
-    free: Array  # which entries of the NARX term's window are not held at a limit (B, d_x)
+    free: Array  # which entries of the NARX term's window are not held at a limit (B, d)
 
 
 class Dependence(NamedTuple):
@@ -83,7 +84,7 @@ class Dependence(NamedTuple):
     values: Array  # (B, H, d_o)
     feedback: Array  # (I - A)^{-1} (B, H, d_o, H, d_o)
     windows: Array  # (B, H, d_x)
-    inputs: Array  # (B, H, K)
+    inputs: Array  # (B, H, inputs)
 
     def pick(self, chosen: slice) -> Dependence:
         """Return that of some of the rollouts."""
@@ -129,21 +130,22 @@ def dependence(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollout
     )
 
 
-def gradient(learnable: Learnable, found: Dependence, at_values: Array) -> Array:
+def gradient(units: Units, learnable: Learnable, found: Dependence, at_values: Array) -> Array:
     """Return the gradient (P,) at the parameters, given that at the predictions (B, H, d_o)."""
     count, horizon, columns = at_values.shape
     through = found.feedback.reshape(count, horizon * columns, -1)
     at_direct = (at_values.reshape(count, 1, -1) @ through).reshape(-1, columns)
     inputs = found.inputs.reshape(count * horizon, -1)
-    waves = inputs[:, : 2 * len(learnable.frequencies)]
-    at_phase = np.zeros((len(inputs), len(learnable.frequencies)))
-    for output, weights in enumerate(_wave_weights(learnable)):
-        at_phase += at_direct[:, output, None] * _phase_slope(waves, weights)
+    own = units.each * len(learnable.units)
+    at_sums = np.zeros((len(inputs), len(learnable.units)))
+    for output, weights in enumerate(learnable.readout[:own].T):
+        at_sums += at_direct[:, output, None] * units.slopes(inputs[:, :own], weights)
     windows = found.windows.reshape(count * horizon, -1)
-    return Learnable(at_phase.T @ windows, inputs.T @ at_direct).flat()
+    return Learnable(at_sums.T @ windows, inputs.T @ at_direct).flat()
 
 
 def jacobian(
+    units: Units,
     learnable: Learnable,
     found: Dependence,
     dtype: type[np.floating] = np.float64,
@@ -151,9 +153,8 @@ def jacobian(
 ) -> Iterator[Array]:
     """Yield the derivatives (b, H, d_o, P) of predictions, a few rollouts at a time."""
     count, horizon, columns = found.values.shape
-    units = len(learnable.frequencies)
-    by_output = _wave_weights(learnable)
-    size, width = learnable.frequencies.size, len(learnable.readout)
+    own = units.each * len(learnable.units)
+    size, width = learnable.units.size, len(learnable.readout)
     for first in range(0, count, together):
         chosen = slice(first, first + together)
         inputs = found.inputs[chosen].astype(dtype)
@@ -161,28 +162,15 @@ def jacobian(
         b = len(inputs)
         through = found.feedback[chosen].astype(dtype).reshape(b, horizon * columns, -1)
         rows = np.empty((b, horizon * columns, size + columns * width), dtype)
-        # d o_s / d V_jk = (d o_s / d phase_j) x_k, each output a block of rows.
-        waves = inputs[..., : 2 * units]
-        phases = np.stack([_phase_slope(waves, weights) for weights in by_output], axis=2)
-        direct = phases[..., None] * windows[:, :, None, None, :]
+        # d o_s / d V_jk = (d o_s / d sum_j) x_k, each output a block of rows.
+        by_output = learnable.readout[:own].T
+        slopes = np.stack([units.slopes(inputs[..., :own], one) for one in by_output], axis=2)
+        direct = slopes[..., None] * windows[:, :, None, None, :]
         rows[..., :size] = through @ direct.reshape(b, horizon * columns, size)
         for output in range(columns):
             place = size + output * width
             rows[..., place : place + width] = through[..., output::columns] @ inputs
         yield rows.reshape(b, horizon, columns, -1)
-
-
-def _wave_weights(learnable: Learnable) -> list[tuple[Array, Array]]:
-    """Return each output's weights of cosines and of sines (D,)."""
-    units = len(learnable.frequencies)
-    return [(column[:units], column[units : 2 * units]) for column in learnable.readout.T]
-
-
-def _phase_slope(waves: Array, weights: tuple[Array, Array]) -> Array:
-    """Return the derivative (..., D) of one output by the phases V x, given [cos, sin]."""
-    units = waves.shape[-1] // 2
-    cosine, sine = (part.astype(waves.dtype) for part in weights)
-    return np.asarray(waves[..., :units] * sine - waves[..., units:] * cosine)
 
 
 def _roll(
@@ -214,12 +202,14 @@ def _predict(
     if structure.limits is not None:
         low, high = _window_limits(structure)
         held = np.minimum(np.maximum(raw, low), high)
-    window = held @ predictor.window_map.T
-    phases = (window @ learnable.frequencies.T).astype(predictor.waves, copy=False)
-    waves = fourier_features_of(phases)
     ones = np.ones((len(seen), 1))
+    window = held @ predictor.window_map.T
+    if predictor.units.offset:
+        window = np.concatenate([window, ones], axis=1)
+    sums = (window @ learnable.units.T).astype(predictor.precision, copy=False)
     linear = np.concatenate([*newest_ticks(structure.arx_past, seen, acted), ones], axis=1)
-    inputs = np.concatenate([waves, linear @ predictor.arx_map.T, joined], axis=1)
+    values = predictor.units.values(sums)
+    inputs = np.concatenate([values, linear @ predictor.arx_map.T, joined], axis=1)
     value = inputs @ learnable.readout
     inside = np.ones(value.shape, bool)
     if structure.bounds is not None:
@@ -240,17 +230,17 @@ def _at_inputs(
 ) -> tuple[Array, Array]:
     """Return the derivatives of a tick's predictions by the past (B, d_o, past, d_o) and by q."""
     structure, columns = predictor.structure, tick.value.shape[1]
-    units, linear = len(learnable.frequencies), len(predictor.arx_map)
+    own, linear = predictor.units.each * len(learnable.units), len(predictor.arx_map)
     n, m, past = structure.arx_past, structure.narx_past, structure.past
     at_window = np.zeros((len(action), columns, past, columns))
-    weights = (predictor.arx_map.T @ learnable.readout[2 * units : 2 * units + linear]).T
+    weights = (predictor.arx_map.T @ learnable.readout[own : own + linear]).T
     at_window[:, :, past - n :] += weights[:, : n * columns].reshape(columns, n, columns)
-    frequencies = learnable.frequencies @ predictor.window_map
-    waves = tick.inputs[:, : 2 * units]
-    for output, pair in enumerate(_wave_weights(learnable)):
-        at_held = (_phase_slope(waves, pair) @ frequencies) * tick.free
+    directions = learnable.units[:, : len(predictor.window_map)] @ predictor.window_map
+    for output, one in enumerate(learnable.readout[:own].T):
+        slopes = predictor.units.slopes(tick.inputs[:, :own], one)
+        at_held = (slopes @ directions) * tick.free
         at_window[:, output, past - m :] += at_held[:, : m * columns].reshape(-1, m, columns)
-    by_joined = learnable.readout[2 * units + linear :].reshape(-1, action.shape[1], columns)
+    by_joined = learnable.readout[own + linear :].reshape(-1, action.shape[1], columns)
     return at_window, np.einsum("pao,ba->bop", by_joined, action)
 
 

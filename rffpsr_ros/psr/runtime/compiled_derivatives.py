@@ -7,9 +7,11 @@ import numpy as np
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.kernel_features import KernelMap
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
-from rffpsr_ros.psr.runtime.derivative_kernels import FourierSlopes, Predictor, rollout_jacobian
+from rffpsr_ros.psr.runtime.derivative_kernels import MapSlopes, Predictor, rollout_jacobian
 from rffpsr_ros.psr.runtime.tick_layout import arx_of_rows, layout_of
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 
 
 class CompiledDerivatives:
@@ -30,9 +32,10 @@ class CompiledDerivatives:
         read = np.hstack([parameters.prediction, parameters.extended, parameters.covariance])
         read = read.reshape(len(parameters.initial), -1, read.shape[1]).astype(np.float32)
         nothing = FeatureMap(np.zeros((0, 0)), np.zeros((0, layout.observed)))
-        narx, places = nothing, np.zeros(0, np.int64)
+        narx: Features = nothing
+        places = np.zeros(0, np.int64)
         if structure.narx is not None and len(parameters.narx):
-            assert isinstance(structure.narx, FeatureMap), "see compilable"
+            assert not isinstance(structure.narx, KernelMap), "see compilable"
             narx, places = structure.narx.weighted(parameters.narx), layout.window(past)
         limits = np.full((2, columns), np.inf)
         limits[0] *= -1
@@ -83,14 +86,19 @@ class CompiledDerivatives:
         return found.reshape(*forecast.shape, *plan.shape)
 
 
-def _slopes(features: Features) -> FourierSlopes:
-    assert isinstance(features, FeatureMap), "see compilable"
-    frequencies, projection = features
-    count = len(frequencies)
-    root = np.sqrt(max(count, 1))
-    turned = np.concatenate([projection[count:], -projection[:count]])
-    twice = np.concatenate([frequencies, frequencies])
-    width = turned.shape[1] * twice.shape[1]
-    slopes = (turned[:, :, None] * twice[:, None, :]).reshape(len(twice), width)
-    parts = frequencies.T, projection / root, slopes / root
-    return FourierSlopes(*(np.ascontiguousarray(part, dtype=np.float32) for part in parts))
+def _slopes(features: Features) -> MapSlopes:
+    assert not isinstance(features, KernelMap), "see compilable"
+    if isinstance(features, SigmoidMap):
+        directions, offsets, projection = features
+        by_value, along = projection, directions
+    else:
+        directions, projection = features
+        count = len(directions)
+        offsets = np.zeros(0)
+        by_value = np.concatenate([projection[count:], -projection[:count]])
+        along = np.concatenate([directions, directions])
+    root = np.sqrt(max(len(directions), 1))
+    width = by_value.shape[1] * along.shape[1]
+    slopes = (by_value[:, :, None] * along[:, None, :]).reshape(len(along), width)
+    parts = directions.T, offsets, projection / root, slopes / root
+    return MapSlopes(*(np.ascontiguousarray(part, dtype=np.float32) for part in parts))

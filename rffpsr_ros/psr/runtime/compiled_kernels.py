@@ -71,6 +71,13 @@ def waves_of(phases: Array, waves: Array) -> None:
         sines[j] = -second if quarter & 2 != 0 else second
 
 
+@compiled
+def tangents_of(sums: Array, offsets: Array, tangents: Array) -> None:
+    """Write hyperbolic tangents (D,) of sums and offsets (D,)."""
+    for j in range(len(sums)):
+        tangents[j] = np.tanh(sums[j] + offsets[j])
+
+
 @part
 def add_up(rows: Array, weights: Array, total: Array) -> None:
     """Write the weighted sum of rows: for so small a product a library call costs more."""
@@ -123,18 +130,22 @@ def limited(row: Array, stop: int, limits: Array, point: Array) -> None:
 @part
 def evaluate(packed: Array, base: int, place: int, row: Array, stop: int, features: Array) -> None:
     """Write features (r,) of the values before ``stop`` in a row of ticks (T d,)."""
-    frequencies, output = single(packed, base, place), single(packed, base, place + 1)
-    size, count = frequencies.shape
+    directions, output = single(packed, base, place), single(packed, base, place + 1)
+    size, count = directions.shape
     if count == 0:
         features[:] = 0
         return
-    point = single(packed, base, POINT)[0, :size]
-    phases = single(packed, base, PHASES)[0, :count]
-    waves = single(packed, base, WAVES)[0, : 2 * count]
+    bent = output.shape[1] == count  # sigmoids, their offsets in the last row
+    point = single(packed, base, POINT)[0, : size - 1 if bent else size]
+    sums = single(packed, base, PHASES)[0, :count]
+    values = single(packed, base, WAVES)[0, : output.shape[1]]
     limited(row, stop, double(packed, base, LIMITS), point)
-    add_up(frequencies, point, phases)
-    waves_of(phases, waves)
-    project(output, waves, features)
+    add_up(directions[: len(point)], point, sums)
+    if bent:
+        tangents_of(sums, directions[size - 1], values)
+    else:
+        waves_of(sums, values)
+    project(output, values, features)
 
 
 @part
@@ -142,21 +153,25 @@ def evaluate_many(
     packed: Array, base: int, place: int, rows: Array, stop: int, features: Array
 ) -> None:
     """Write features (N, r) of the values before ``stop`` in rows of ticks (N, T d)."""
-    frequencies, output = single(packed, base, place), single(packed, base, place + 1)
-    size, count = frequencies.shape
+    directions, output = single(packed, base, place), single(packed, base, place + 1)
+    size, count = directions.shape
     if count == 0:
         features[:] = 0
         return
-    points = np.empty((len(rows), size), np.float32)
-    phases = np.empty((len(rows), count), np.float32)
-    waves = np.empty((len(rows), 2 * count), np.float32)
+    bent = output.shape[1] == count
+    points = np.empty((len(rows), size - 1 if bent else size), np.float32)
+    sums = np.empty((len(rows), count), np.float32)
+    values = np.empty((len(rows), output.shape[1]), np.float32)
     limits = double(packed, base, LIMITS)
     for n in range(len(rows)):
         limited(rows[n], stop, limits, points[n])
-    np.dot(points, frequencies, phases)
+    np.dot(points, directions[: points.shape[1]], sums)
     for n in range(len(rows)):
-        waves_of(phases[n], waves[n])
-    np.dot(waves, output.T, features)
+        if bent:
+            tangents_of(sums[n], directions[size - 1], values[n])
+        else:
+            waves_of(sums[n], values[n])
+    np.dot(values, output.T, features)
 
 
 @part

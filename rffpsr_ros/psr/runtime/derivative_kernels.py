@@ -15,21 +15,22 @@ from rffpsr_ros.psr.runtime.compiling import compiled, part
 from rffpsr_ros.psr.runtime.step_derivative_kernels import capped, next_by, step_derivatives
 
 
-class FourierSlopes(NamedTuple):
-    """Random Fourier features and their derivatives, in single precision."""
+class MapSlopes(NamedTuple):
+    """Features of waves or of sigmoids and their derivatives, in single precision."""
 
-    frequencies: Array  # (d, D)
-    output: Array  # (2 D, r), of cosines and sines
-    slopes: Array  # (2 D, r d), of cosines and sines
+    directions: Array  # (d, D)
+    offsets: Array  # (D,) of sigmoids
+    output: Array  # (2 D, r), of cosines and sines; or (D, r), of tangents
+    slopes: Array  # (2 D, r d), of cosines and sines; or (D, r d), of the tangents' own slopes
 
 
 class Predictor(NamedTuple):
     """A predictor as its derivatives need it; rows of ticks are (action, observation)."""
 
     read: Array  # (p, r_a, c), single precision: prediction, extended state, packed covariance
-    action: FourierSlopes
-    observation: FourierSlopes
-    narx: FourierSlopes  # of its window, to expected observations
+    action: MapSlopes
+    observation: MapSlopes
+    narx: MapSlopes  # of its window, to expected observations
     places: Array  # of the window's values in the NARX term's row of ticks
     arx: Array  # (d_o, w), of a row of ticks that ends with an action
     limits: Array  # (2, d): of what features represent
@@ -39,16 +40,22 @@ class Predictor(NamedTuple):
 
 
 @part
-def _mapped(points: Array, mapping: FourierSlopes) -> tuple[Array, Array]:
+def _mapped(points: Array, mapping: MapSlopes) -> tuple[Array, Array]:
     """Return features (H, r) and derivatives (H, r d) of points (H, d), held within limits."""
-    phases = np.dot(points, mapping.frequencies)
-    count = phases.shape[1]
-    waves = np.empty((len(points), 2 * count), np.float32)
+    sums = np.dot(points, mapping.directions)
+    count, width = sums.shape[1], len(mapping.output)
+    values = np.empty((len(points), width), np.float32)
+    if width == 2 * count:
+        for h in range(len(points)):
+            for j in range(count):
+                values[h, j] = np.cos(sums[h, j])
+                values[h, count + j] = np.sin(sums[h, j])
+        return np.dot(values, mapping.output), np.dot(values, mapping.slopes)
     for h in range(len(points)):
         for j in range(count):
-            waves[h, j] = np.cos(phases[h, j])
-            waves[h, count + j] = np.sin(phases[h, j])
-    return np.dot(waves, mapping.output), np.dot(waves, mapping.slopes)
+            values[h, j] = np.tanh(sums[h, j] + mapping.offsets[j])
+            sums[h, j] = 1 - values[h, j] * values[h, j]
+    return np.dot(values, mapping.output), np.dot(sums, mapping.slopes)
 
 
 @part

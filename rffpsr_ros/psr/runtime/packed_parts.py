@@ -15,16 +15,18 @@ import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.feature_maps import Features
-from rffpsr_ros.psr.fourier_features import FeatureMap
+from rffpsr_ros.psr.kernel_features import KernelMap
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.runtime.tick_layout import Layout, arx_of_rows, layout_of
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 
 # Places are no literals to the compiler, which would compile each caller anew for each of them.
 PLACES = cast("tuple[int, ...]", tuple(np.arange(23)))
 FIRST = PLACES[0]
 """Where the only predictor of an array begins."""
 
-# Each map is frequencies (i, D) in quarter turns, and what becomes of cosines and sines (r, 2 D).
+# Each map is frequencies (i, D) in quarter turns, and what becomes of cosines and sines (r, 2 D);
+# or, of sigmoids, directions and below them offsets (i + 1, D), and what becomes of tangents (r, D)
 NARX = PLACES[0]  # of the last `narx_past` ticks and an action, to expected observations
 OBSERVATION = PLACES[2]
 ACTION = PLACES[4]
@@ -63,9 +65,9 @@ def compilable(parameters: TrainableParameters, structure: FixedStructure) -> bo
     """Tell whether there is a compiled form of a predictor."""
     maps = (structure.observation, structure.action, *filter(None, [structure.narx]))
     size = structure.observation.size
-    fourier = all(isinstance(features, FeatureMap) for features in maps)
+    known = not any(isinstance(features, KernelMap) for features in maps)
     acted = len(structure.start.action) > 0  # a command that never changes is never looked at
-    return acted and fourier and parameters.covariance.shape[1] == size * (size + 1) // 2
+    return acted and known and parameters.covariance.shape[1] == size * (size + 1) // 2
 
 
 def packed(
@@ -81,8 +83,8 @@ def packed(
     layout = layout_of(parameters, structure)
     maps = (
         *_narx(parameters, structure, layout),
-        *_waves(structure.observation),
-        *_waves(structure.action),
+        *_map(structure.observation),
+        *_map(structure.action),
     )
     arx, constant = arx_of_rows(parameters, layout)
     limits = np.full((2, layout.columns), np.inf)
@@ -147,14 +149,18 @@ def _narx(
     """Return the NARX term as a map of rows of ticks to expected observations."""
     if structure.narx is None:
         return np.empty((0, 0)), np.empty((layout.observed, 0))
-    frequencies, output = _waves(structure.narx)
-    ordered = np.empty_like(frequencies)
-    ordered[layout.window(layout.narx_past)] = frequencies
+    directions, output = _map(structure.narx)
+    window = layout.window(layout.narx_past)
+    ordered = directions.copy()  # offsets stay below
+    ordered[window] = directions[: len(window)]
     return ordered, parameters.narx.T @ output
 
 
-def _waves(features: Features) -> tuple[Array, Array]:
-    """Return frequencies (i, D) in quarter turns, and what becomes of the waves (r, 2 D)."""
-    assert isinstance(features, FeatureMap), "see compilable"
+def _map(features: Features) -> tuple[Array, Array]:
+    """Return directions (i, D) or (i + 1, D), and what becomes of waves or tangents (r, .)."""
+    assert not isinstance(features, KernelMap), "see compilable"
+    if isinstance(features, SigmoidMap):
+        directions = np.vstack([features.directions.T, features.offsets])
+        return directions, features.projection.T / np.sqrt(max(len(features.offsets), 1))
     count = max(len(features.frequencies), 1)
     return features.frequencies.T / (np.pi / 2), features.projection.T / np.sqrt(count)

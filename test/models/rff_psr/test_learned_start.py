@@ -7,9 +7,12 @@ import pytest
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SMALL = {"past": 6, "arx_past": 6, "narx_past": 2, "features": 30, "iterations": 20, "future": 5}
@@ -33,10 +36,14 @@ def error(model: PredictiveModel[Any]) -> float:
     return float(np.mean(model.record.metrics["validation_mse"]))
 
 
-def test_learned_features_forecast_better_and_are_told_of() -> None:
+@pytest.mark.parametrize("units", UNITS)
+def test_learned_features_forecast_better_and_are_told_of(units: str) -> None:
     drawn, found = (
-        learned(narx_features=8, iterations=80, narx_learning=how) for how in ("off", "on")
+        learned(narx_features=8, iterations=80, narx_learning=how, narx_units=units)
+        for how in ("off", "on")
     )
+    assert isinstance(found, RFFPSRModel)
+    assert isinstance(found.parts.structure.narx, SigmoidMap) is (units == "sigmoids")
     notes, before = (model.record.metrics["refinement"] for model in (found, drawn))
     assert notes["score_after"] < 0.5 * before["score_after"]
     assert notes["feature_steps"] > 0

@@ -13,6 +13,7 @@ from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
 from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
+from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
@@ -42,6 +43,7 @@ def predictor(
     past: int = 3,
     limits: Limits | None = None,
     bounds: Bounds | None = None,
+    kind: str = "waves",
 ) -> FeedbackModel:
     phi_o, phi_a = random_features(generator, observed, 3), random_features(generator, acted, 2)
     structure = FixedStructure(
@@ -63,16 +65,15 @@ def predictor(
     )
     linear = np.eye(PAST * observed + (PAST + 1) * acted + 1)
     linear[:-1, :-1] = change_map(PAST, np.full(observed, 0.7), acted)
-    return FeedbackModel(
-        structure, tensors, change_map(past, np.full(observed, 0.5), acted), linear
-    )
+    window = change_map(past, np.full(observed, 0.5), acted)
+    return FeedbackModel(structure, tensors, UNITS[kind], window, linear)
 
 
 def learnable(generator: np.random.Generator, known: FeedbackModel, columns: int) -> Learnable:
     joint = len(known.tensors.covariance)
-    frequencies = 0.3 * generator.standard_normal((3, len(known.window_map)))
-    size = 6 + len(known.arx_map) + joint
-    return Learnable(frequencies, 0.15 * generator.standard_normal((size, columns)))
+    units = 0.3 * generator.standard_normal((3, len(known.window_map) + known.units.offset))
+    size = 3 * known.units.each + len(known.arx_map) + joint
+    return Learnable(units, 0.15 * generator.standard_normal((size, columns)))
 
 
 def rollouts(
@@ -104,23 +105,24 @@ def by_differences(known: FeedbackModel, at: Learnable, given: Rollouts) -> Any:
     return np.stack(columns, axis=-1)
 
 
+@pytest.mark.parametrize("kind", UNITS)
 @pytest.mark.parametrize(
     ("observed", "acted", "state", "past"), [(1, 1, 0, 3), (2, 1, 0, 4), (1, 2, 2, 1), (2, 2, 2, 3)]
 )
 def test_sensitivities_are_those_of_finite_differences(
-    observed: int, acted: int, state: int, past: int
+    observed: int, acted: int, state: int, past: int, kind: str
 ) -> None:
     generator = np.random.default_rng(1)
-    known = predictor(generator, observed, acted, state, past)
+    known = predictor(generator, observed, acted, state, past, kind=kind)
     at = learnable(generator, known, observed)
     given = rollouts(generator, known, observed, acted)
     found = dependence(known, at, given)
-    exact = np.concatenate(list(jacobian(at, found, together=2)))
+    exact = np.concatenate(list(jacobian(known.units, at, found, together=2)))
     expected = by_differences(known, at, given)
     assert np.array_equal(found.values, predictions(known, at, given))
     at_values = generator.standard_normal(found.values.shape)
     backward = np.einsum("bho,bhop->p", at_values, exact)
-    assert np.allclose(gradient(at, found, at_values), backward, rtol=1e-9, atol=1e-9)
+    assert np.allclose(gradient(known.units, at, found, at_values), backward, rtol=1e-9, atol=1e-9)
     assert np.abs(exact - expected).max() < 1e-6 * np.abs(expected).max()
 
 
@@ -132,7 +134,7 @@ def test_what_is_held_at_a_limit_or_a_bound_does_not_depend_on_what_is_fed_back(
     at = learnable(generator, known, 1)
     given = rollouts(generator, known, 1, 1)
     found = dependence(known, at, given)
-    exact = np.concatenate(list(jacobian(at, found)))
+    exact = np.concatenate(list(jacobian(known.units, at, found)))
     assert np.abs(found.values).max() == 1.0
     assert np.abs(exact - by_differences(known, at, given)).max() < 1e-6 * np.abs(exact).max()
 
@@ -143,7 +145,7 @@ def test_single_precision_is_close() -> None:
     at = learnable(generator, known, 2)
     found = dependence(known, at, rollouts(generator, known, 2, 1))
     double, single = (
-        np.concatenate(list(jacobian(at, found, d))) for d in (np.float64, np.float32)
+        np.concatenate(list(jacobian(known.units, at, found, d))) for d in (np.float64, np.float32)
     )
     assert single.dtype == np.float32
     assert np.abs(single - double).max() < 1e-5 * np.abs(double).max()

@@ -21,6 +21,7 @@ from rffpsr_ros.psr.predictor import (
     predict_observation,
 )
 from rffpsr_ros.psr.runtime.prepared_step import UNPACKED, PreparedStep
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 
 OBSERVED, ACTED, STATE, TICKS, HORIZON = 3, 2, 5, 6, 4
 BELIEFS = 24
@@ -44,6 +45,7 @@ def served(
     limits: bool = False,
     bounds: bool = False,
     stand_in: bool = False,
+    sigmoids: bool = False,
 ) -> Served:
     draw = np.random.default_rng(7)
     tick = OBSERVED + ACTED
@@ -52,10 +54,15 @@ def served(
         projection = np.linalg.qr(draw.normal(size=(60, rank)))[0]
         return FeatureMap(draw.normal(size=(30, inputs)) / 2, projection)
 
+    def bends(inputs: int, rank: int) -> SigmoidMap:
+        directions, offsets = draw.normal(size=(12, inputs)) / 2, draw.normal(size=12)
+        return SigmoidMap(directions, offsets, draw.normal(size=(12, rank)))
+
+    narx = bends if sigmoids else features
     structure = FixedStructure(
         features(OBSERVED, size),
         features(ACTED, 3),
-        features(narx_past * tick + ACTED, 5) if narx_past else None,
+        narx(narx_past * tick + ACTED, 5) if narx_past else None,
         arx_past,
         narx_past,
         Conditioning(0.02, cap),
@@ -97,6 +104,8 @@ CASES = {
     "bounded": served(bounds=True),
     "expected features": served(stand_in=True),
     "many expected features": served(MANY, stand_in=True),
+    "sigmoids": served(sigmoids=True),
+    "limited sigmoids": served(sigmoids=True, limits=True),
 }
 COMPILABLE = [name for name in CASES if "full covariance" not in name]
 

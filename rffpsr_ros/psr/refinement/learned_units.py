@@ -1,0 +1,123 @@
+"""What learned features are made of: waves, or sigmoids; of which each has its strengths.
+
+A few waves come near a function that is smooth everywhere, a few sigmoids near one with bends: of
+walls, friction, limits. Held-out recordings tell which a robot is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.psr.feature_maps import Features
+from rffpsr_ros.psr.fourier_features import (
+    FeatureMap,
+    draw_frequencies,
+    fourier_features_of,
+    median_distance,
+)
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap, sigmoid_slopes, sigmoids
+
+
+class Units(Protocol):
+    """D units of windows x (d,): values z (K,) of sums V x."""
+
+    @property
+    def offset(self) -> bool:
+        """Whether windows end with a one, so that V ends with a unit's offset."""
+        ...
+
+    @property
+    def each(self) -> int:
+        """How many values K / D a unit has."""
+        ...
+
+    def values(self, sums: Array) -> Array:
+        """Return values (..., K) of sums (..., D)."""
+        ...
+
+    def slopes(self, values: Array, weights: Array) -> Array:
+        """Return the derivatives (..., D) of values (..., K) times weights (K,), by the sums."""
+        ...
+
+    def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
+        """Return D units V to begin with, given windows (N, d) without a one."""
+        ...
+
+    def features(self, learned: Array, window_map: Array) -> Features:
+        """Return the map of units V of windows that are ``window_map`` (d, d) times its points."""
+        ...
+
+
+@dataclass(frozen=True)
+class Waves:
+    """A cosine and a sine each, [cos V x, sin V x] / sqrt(D)."""
+
+    spread: float = 0.5
+    """Variance of a drawn frequency, times the squared median distance between windows."""
+
+    offset = False
+    each = 2
+
+    def values(self, sums: Array) -> Array:
+        """Return all cosines, then all sines (..., 2 D)."""
+        return fourier_features_of(sums)
+
+    def slopes(self, values: Array, weights: Array) -> Array:
+        """Return the derivatives (..., D) of one output by the phases."""
+        units = values.shape[-1] // 2
+        cosine, sine = weights[:units].astype(values.dtype), weights[units:].astype(values.dtype)
+        return np.asarray(values[..., :units] * sine - values[..., units:] * cosine)
+
+    def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
+        """Return frequencies (D, d) of a Gaussian kernel."""
+        bandwidth = median_distance(windows, generator) / np.sqrt(self.spread)
+        return draw_frequencies(windows.shape[1], count, bandwidth, generator)
+
+    def features(self, learned: Array, window_map: Array) -> FeatureMap:
+        """Return the map with a feature for each cosine and sine."""
+        return FeatureMap(learned @ window_map, np.eye(2 * len(learned)))
+
+
+@dataclass(frozen=True)
+class Sigmoids:
+    """A hyperbolic tangent each, tanh(V [x, 1]) / sqrt(D)."""
+
+    spread: float = 0.5
+    """As of `Waves`, before a drawn unit is made steeper or flatter."""
+
+    steepness: tuple[float, float] = (0.5, 3.0)
+    """So many times as steep are units made: between these, the logarithm drawn uniformly."""
+
+    offset = True
+    each = 1
+
+    def values(self, sums: Array) -> Array:
+        """Return tangents (..., D)."""
+        return sigmoids(sums)
+
+    def slopes(self, values: Array, weights: Array) -> Array:
+        """Return the derivatives (..., D) of one output by the sums."""
+        return np.asarray(sigmoid_slopes(values) * weights.astype(values.dtype))
+
+    def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
+        """Return units (D, d + 1), each of which bends at one of the windows."""
+        bandwidth = median_distance(windows, generator) / np.sqrt(self.spread)
+        found = draw_frequencies(windows.shape[1], count, bandwidth, generator)
+        least, most = np.log(self.steepness)
+        found *= np.exp(generator.uniform(least, most, (count, 1)))
+        bends = windows[generator.integers(len(windows), size=count)]
+        return np.hstack([found, -np.sum(found * bends, axis=1, keepdims=True)])
+
+    def features(self, learned: Array, window_map: Array) -> SigmoidMap:
+        """Return the map with a feature for each tangent."""
+        directions = learned[:, :-1] @ window_map
+        return SigmoidMap(directions, learned[:, -1], np.eye(len(learned)))
+
+
+UNITS: Mapping[str, Units] = {"waves": Waves(), "sigmoids": Sigmoids()}
+"""By the names of the option ``narx_units``."""
