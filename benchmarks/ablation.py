@@ -39,6 +39,8 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     ALONE: {},
     "features drawn": {"narx_learning": "off"},
     "features learned": {"narx_learning": "on"},
+    "no sigmoids": {"narx_units": "waves"},
+    "no waves learned": {"narx_units": "sigmoids"},
     "none affine": {"narx_affine": "off"},
     "all affine": {"narx_affine": "on"},
     "one configuration, not refined": {"refinement": "none", "folds": 3},

@@ -106,7 +106,7 @@ def _learned(
         name = f"learned {kind}"
         learned = replace(safe, narx_learning="on", narx_units=kind)
         longer = replace(learned, narx_past=settings.learned_longer * safe.narx_past)
-        effort = replace(settings.fit.features.within(safe.iterations), kind=kind)
+        effort = settings.fit.features.of(kind).within(safe.iterations)
         offered = {
             name: one
             for name, one in {name: learned, f"{name}, longer": longer}.items()

@@ -36,7 +36,7 @@ def with_learned_features(
     """Return starts with learned features, or those given where learning them does not pay."""
     structure = starts.best.structure.astype(np.float32)
     kind = "waves" if options.narx_units == "auto" else options.narx_units
-    learning = replace(settings.features, kind=kind).within(options.iterations)
+    learning = settings.features.of(kind).within(options.iterations)
     if not (structure.arx_past and structure.narx_past and learning.steps):
         return starts
     train = training_segments(prepared.train, structure, options, settings)

@@ -32,6 +32,11 @@ class Units(Protocol):
         ...
 
     @property
+    def usual(self) -> int:
+        """How many are learned."""
+        ...
+
+    @property
     def each(self) -> int:
         """How many values K / D a unit has."""
         ...
@@ -60,6 +65,7 @@ class Waves:
     spread: float = 0.5
     """Variance of a drawn frequency, times the squared median distance between windows."""
 
+    usual = 40
     offset = False
     each = 2
 
@@ -93,6 +99,7 @@ class Sigmoids:
     steepness: tuple[float, float] = (0.5, 3.0)
     """So many times as steep are units made: between these, the logarithm drawn uniformly."""
 
+    usual = 25
     offset = True
     each = 1
 

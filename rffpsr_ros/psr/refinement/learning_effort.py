@@ -51,6 +51,10 @@ class FeatureLearningOptions:
     """Whether the predictive state takes part in the readout that is learned; steps then take five
     times as long."""
 
+    def of(self, kind: str) -> FeatureLearningOptions:
+        """Return options of a kind of units, as many as are usual."""
+        return replace(self, kind=kind, units=UNITS[kind].usual)
+
     def within(self, iterations: int) -> FeatureLearningOptions:
         """Return options of no more than half as many steps as refinement has iterations."""
         return replace(self, steps=min(self.steps, iterations // 2))

@@ -9,7 +9,6 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.sigmoid_features import SigmoidMap
@@ -18,28 +17,29 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 SMALL = {"past": 6, "arx_past": 6, "narx_past": 2, "features": 30, "iterations": 20, "future": 5}
 
 
-def recording(seed: int, ticks: int = 160) -> Trajectory:
-    """A map that no linear model follows."""
+def recording(seed: int, ticks: int = 160, bent: bool = False) -> Trajectory:
+    """A map that no linear model follows; smooth, or bent."""
     draw = np.random.default_rng(seed)
     actions, seen, value = draw.uniform(-1, 1, ticks), np.empty(ticks), draw.uniform(-1, 1)
     for tick in range(ticks):
-        seen[tick] = value = 0.8 * np.sin(3 * value) + 0.3 * actions[tick]
+        shape = 1 - 1.8 * abs(value) if bent else np.sin(3 * value)
+        seen[tick] = value = 0.8 * shape + 0.3 * actions[tick]
     return Trajectory(seen, actions, 0.1)
 
 
-def learned(**options: Any) -> PredictiveModel[Any]:
-    train = [recording(seed) for seed in range(3)]
-    return SingleRFFPSR(**{**SMALL, **options}).fit(train, [recording(9)])
+def learned(bent: bool = False, **options: Any) -> PredictiveModel[Any]:
+    *train, held_out = [recording(seed, bent=bent) for seed in (0, 1, 2, 9)]
+    return SingleRFFPSR(**{**SMALL, **options}).fit(train, [held_out])
 
 
 def error(model: PredictiveModel[Any]) -> float:
     return float(np.mean(model.record.metrics["validation_mse"]))
 
 
-@pytest.mark.parametrize("units", UNITS)
-def test_learned_features_forecast_better_and_are_told_of(units: str) -> None:
+@pytest.mark.parametrize(("units", "bent"), [("waves", False), ("sigmoids", True)])
+def test_learned_features_forecast_better_and_are_told_of(units: str, bent: bool) -> None:
     drawn, found = (
-        learned(narx_features=8, iterations=80, narx_learning=how, narx_units=units)
+        learned(bent, narx_features=8, iterations=80, narx_learning=how, narx_units=units)
         for how in ("off", "on")
     )
     assert isinstance(found, RFFPSRModel)
@@ -49,6 +49,15 @@ def test_learned_features_forecast_better_and_are_told_of(units: str) -> None:
     assert notes["feature_steps"] > 0
     assert notes["feature_score_after"] < notes["feature_score_before"]
     assert notes["score_after"] <= notes["feature_score_after"] * (1 + 1e-6)
+
+
+def test_sigmoids_find_a_bend_that_waves_do_not() -> None:
+    options = {"narx_features": 8, "iterations": 80, "narx_learning": "on"}
+    waves, sigmoids = (
+        learned(True, **options, narx_units=units).record.metrics["refinement"]["score_after"]
+        for units in ("waves", "sigmoids")
+    )
+    assert sigmoids < 0.2 * waves
 
 
 def test_auto_keeps_drawn_features_that_are_as_good() -> None:
