@@ -1,11 +1,13 @@
 """An RFF-PSR whose NARX term's features are learned."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -49,6 +51,15 @@ def test_learned_features_forecast_better_and_are_told_of(units: str, bent: bool
     assert notes["feature_steps"] > 0
     assert notes["feature_score_after"] < notes["feature_score_before"]
     assert notes["score_after"] <= notes["feature_score_after"] * (1 + 1e-6)
+
+
+def test_a_file_keeps_sigmoids(tmp_path: Path) -> None:
+    model = learned(True, iterations=2, narx_learning="on", narx_units="sigmoids")
+    model.save(tmp_path / "model.psr")
+    loaded = load_model(tmp_path / "model.psr")
+    plan = np.linspace(-1, 1, 5)[:, None]
+    one, other = (each.predict(each.initial_state(), plan) for each in (model, loaded))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_sigmoids_find_a_bend_that_waves_do_not() -> None:
