@@ -189,7 +189,7 @@ def _ablation(folder: Path) -> Iterator[str]:
             "## What each part earns\n\nThe error without a part over that of `RFFPSR()` on the"
             " same data with the same seed, geometric means over runs: above 1, the part was worth"
             " it. `python -m benchmarks.ablation`. Measured before sigmoids were among the features"
-            " that are learned, so against `RFFPSR(narx_units=\"waves\")`."
+            ' that are learned, so against `RFFPSR(narx_units="waves")`.'
         )
         yield table
 
