@@ -22,6 +22,9 @@ from rffpsr_ros.psr.fourier_features import (
 )
 from rffpsr_ros.psr.sigmoid_features import SigmoidMap, sigmoid_slopes, sigmoids
 
+SPREAD = 0.5
+"""Variance of a drawn direction's numbers, times the squared median distance between windows."""
+
 
 class Units(Protocol):
     """D units of windows x (d,): values z (K,) of sums V x."""
@@ -58,12 +61,8 @@ class Units(Protocol):
         ...
 
 
-@dataclass(frozen=True)
 class Waves:
     """A cosine and a sine each, [cos V x, sin V x] / sqrt(D)."""
-
-    spread: float = 0.5
-    """Variance of a drawn frequency, times the squared median distance between windows."""
 
     usual = 40
     offset = False
@@ -81,8 +80,7 @@ class Waves:
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
         """Return frequencies (D, d) of a Gaussian kernel."""
-        bandwidth = median_distance(windows, generator) / np.sqrt(self.spread)
-        return draw_frequencies(windows.shape[1], count, bandwidth, generator)
+        return _drawn_directions(windows, count, generator)
 
     def features(self, learned: Array, window_map: Array) -> FeatureMap:
         """Return the map with a feature for each cosine and sine."""
@@ -92,9 +90,6 @@ class Waves:
 @dataclass(frozen=True)
 class Sigmoids:
     """A hyperbolic tangent each, tanh(V [x, 1]) / sqrt(D)."""
-
-    spread: float = 0.5
-    """As of `Waves`, before a drawn unit is made steeper or flatter."""
 
     steepness: tuple[float, float] = (0.5, 3.0)
     """So many times as steep are units made: between these, the logarithm drawn uniformly."""
@@ -113,8 +108,7 @@ class Sigmoids:
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
         """Return units (D, d + 1), each of which bends at one of the windows."""
-        bandwidth = median_distance(windows, generator) / np.sqrt(self.spread)
-        found = draw_frequencies(windows.shape[1], count, bandwidth, generator)
+        found = _drawn_directions(windows, count, generator)
         least, most = np.log(self.steepness)
         found *= np.exp(generator.uniform(least, most, (count, 1)))
         bends = windows[generator.integers(len(windows), size=count)]
@@ -124,6 +118,12 @@ class Sigmoids:
         """Return the map with a feature for each tangent."""
         directions = learned[:, :-1] @ window_map
         return SigmoidMap(directions, learned[:, -1], np.eye(len(learned)))
+
+
+def _drawn_directions(windows: Array, count: int, generator: np.random.Generator) -> Array:
+    """Return directions (D, d), as frequencies of a Gaussian kernel are drawn."""
+    bandwidth = median_distance(windows, generator) / np.sqrt(SPREAD)
+    return draw_frequencies(windows.shape[1], count, bandwidth, generator)
 
 
 UNITS: Mapping[str, Units] = {"waves": Waves(), "sigmoids": Sigmoids()}
