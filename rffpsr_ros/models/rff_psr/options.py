@@ -93,7 +93,7 @@ class RFFPSROptions:
         on held-out recordings.
     narx_units
         What learned features are made of: ``waves``, for smooth responses; ``sigmoids``, for those
-        with bends, as of walls and friction; "auto": what does better on held-out folds or, where
+        with bends, as of walls and friction; "auto": models of both kinds are blended or, where
         there is a single model, waves.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
