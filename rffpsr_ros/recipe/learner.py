@@ -32,7 +32,7 @@ from rffpsr_ros.recipe.more.kept import Learned, keep
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.state_space_trials import state_spaces
+from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
 from rffpsr_ros.recipe.window_choice import choose_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -232,6 +232,7 @@ def _fit_ensemble(
     data are.
     """
     coming = baselines(prepared, settings, workers)
+    trials = StateSpaceTrials(prepared, settings, workers)
     chosen = choose_windows(prepared, settings, progress, workers)
     like = prepared.recordings[0]
     columns, acted = len(like.observation_names), len(like.action_names)
@@ -240,7 +241,7 @@ def _fit_ensemble(
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
     progress("baselines", 0.0)
     own = [Candidate(one.family, one.models, one.models) for one in selections]
-    systems = state_spaces(prepared, own, settings, workers)
+    systems = trials.best(own)
     if systems is not None:
         own.append(systems)
     learned = [pending.result() for pending in coming]

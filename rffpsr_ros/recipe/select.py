@@ -21,6 +21,11 @@ from rffpsr_ros.recipe.trials import Trial
 class Learns(Protocol):
     """One fold's learner; see `FoldLearner`."""
 
+    @property
+    def ahead(self) -> bool:
+        """Whether anything is computed beforehand."""
+        ...
+
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Have what comes before refinement computed beforehand."""
         ...
@@ -53,7 +58,7 @@ def select(
     learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings, few: bool
 ) -> list[Selection]:
     """Return the best configuration of each family that is promising; ``few``: of few data."""
-    hopeful = _promising(learners[0], families, settings)
+    hopeful = _promising(learners, families, settings, few)
     if len(hopeful) > 1:
         for family in hopeful:
             learners[1].expect(family.configurations[family.safe])
@@ -61,27 +66,59 @@ def select(
     return [_best_of(family, learners, settings, few) for family in hopeful]
 
 
-def _promising(
-    learner: Learns, families: Sequence[Family], settings: RecipeSettings
-) -> list[Family]:
-    """Return the families without those that are hopeless on the first fold.
+class _Judged(NamedTuple):
+    """A family, and the configuration that it was judged by on the first fold."""
 
-    What is learned there to tell is learned anyway. A family that is far behind is left without a
-    choice, if its start is quick: it may steady the blend. If not, or if it is hopeless, it would
-    have next to no weight, and cost as much as the other.
+    family: Family
+    lead: str
+    score: float
+
+
+def _promising(
+    learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings, few: bool
+) -> list[Family]:
+    """Return the families that are promising on the first fold; what tells is learned anyway.
+
+    Those whose starts are long in coming are tried one after the other, as the score of one tells
+    when to give up the next.
     """
     if len(families) == 1:
         return list(families)
-    for family in families:
-        if not family.quick_start:  # these take longest
-            learner.expect(family.configurations[family.safe])
-    leads = [_lead(learner, family) for family in families]
-    judged = [family.configurations[lead] for family, lead in zip(families, leads, strict=True)]
-    for options in judged:
-        learner.expect(options)
-    scores = [_score([learner.trial(options)]) for options in judged]
-    best, hopeful = min(scores), []
-    for family, lead, score in zip(families, leads, scores, strict=True):
+    first = learners[0]
+    quick, slow = ([one for one in families if one.quick_start is kind] for kind in (True, False))
+    for family in slow[:1]:
+        first.expect(family.configurations[family.safe])
+    leads = [(family, _lead(first, family)) for family in quick]
+    for family, lead in leads:
+        first.expect(family.configurations[lead])
+    judged = [_judged(first, family, lead) for family, lead in leads]
+    for family in slow:
+        if family is slow[-1]:
+            first.expect(family.configurations[family.safe])
+            _look_ahead(learners, judged, settings, few)
+        judged.append(_judged(first, family, family.safe))
+    return _hopeful(judged, settings)
+
+
+def _lead(learner: Learns, family: Family) -> str:
+    """Return the configuration with the best start: by it a family is judged before others are."""
+    learner.begin(family.configurations.values())
+    known = family.configurations
+    return min(known, key=lambda name: learner.start_score(known[name]))
+
+
+def _judged(learner: Learns, family: Family, lead: str) -> _Judged:
+    return _Judged(family, lead, _score([learner.trial(family.configurations[lead])]))
+
+
+def _hopeful(judged: Sequence[_Judged], settings: RecipeSettings) -> list[Family]:
+    """Return the families without those that are hopeless.
+
+    One that is far behind is left without a choice, if its start is quick: it may steady the blend.
+    If not, or if it is hopeless, it would have next to no weight, and cost as much as the others.
+    """
+    best, hopeful = min(one.score for one in judged), []
+    for family, lead, score in judged:
         if score <= settings.far_behind * best:
             hopeful.append(family)
         elif family.quick_start and score <= settings.hopeless * best:
@@ -89,16 +126,26 @@ def _promising(
     return hopeful
 
 
-def _lead(learner: Learns, family: Family) -> str:
-    """Return the configuration that a family is judged by before others are tried.
+def _look_ahead(
+    learners: Sequence[Learns], judged: Sequence[_Judged], settings: RecipeSettings, few: bool
+) -> None:
+    """Have computed what will be wanted of the families that are hopeful by now.
 
-    It is that with the best start; where starts are long in coming, the safe one.
+    Another family is still being tried, which may change that.
     """
-    if not family.quick_start:
-        return family.safe
-    learner.begin(family.configurations.values())
-    known = family.configurations
-    return min(known, key=lambda name: learner.start_score(known[name]))
+    if not learners[0].ahead:
+        return
+    for family in _hopeful(judged, settings):
+        if family.by_start:
+            start = _best_start(family, _judges(learners, few), settings)
+            for learner in learners:
+                learner.expect(start.family.configurations[start.name])
+        else:
+            learners[1].expect(family.configurations[family.safe])
+
+
+def _judges(learners: Sequence[Learns], few: bool) -> Sequence[Learns]:
+    return learners if few else learners[:2]
 
 
 def _best_of(
@@ -107,18 +154,22 @@ def _best_of(
     """Return the best configuration of a family, with a model for each of the folds."""
     if len(family.configurations) == 1:
         return _learned(learners, family, family.safe, [], {})
-    judges = learners if few else learners[:2]
+    judges = _judges(learners, few)
     if family.by_start:
-        return _best_start(family, learners, judges, settings)
+        start = _best_start(family, judges, settings)
+        return _learned(learners, start.family, start.name, [], start.scores)
     return _best_trial(family, learners, judges, settings)
 
 
-def _best_start(
-    family: Family,
-    learners: Sequence[Learns],
-    judges: Sequence[Learns],
-    settings: RecipeSettings,
-) -> Selection:
+class _Start(NamedTuple):
+    """The configuration of a family that starts best, and the scores of all starts."""
+
+    family: Family
+    name: str
+    scores: Mapping[str, float]
+
+
+def _best_start(family: Family, judges: Sequence[Learns], settings: RecipeSettings) -> _Start:
     """Return the configuration whose starts are best on the folds that judge.
 
     Of its variations in bandwidth then the best; a narrower one has to be clearly better, as what
@@ -136,7 +187,7 @@ def _best_start(
             key=lambda name: again[name] / (settings.clearly_better if width[name] < usual else 1),
         )
         scores |= again
-    return _learned(learners, varied, best, [], scores)
+    return _Start(varied, best, scores)
 
 
 def _start_scores(
@@ -215,8 +266,8 @@ def _learned(
     rest = learners[len(trials) :]
     for learner in rest:
         learner.expect(options)
-    made = [*trials, *(learner.trial(options) for learner in rest)]
-    coming = [trial.finalise() for trial in made]
+    coming = [trial.finalise() for trial in trials]
+    coming += [learner.trial(options).finalise() for learner in rest]
     return Selection(family.name, options, [model.result() for model in coming], scores)
 
 

@@ -18,7 +18,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.parallel.workers import Workers
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.blend import HeldOut, judged_blocks, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
@@ -30,54 +30,64 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 NAME = "state_space"
 
 
-def state_spaces(
-    prepared: Preparation,
-    rivals: Sequence[Candidate],
-    settings: RecipeSettings,
-    workers: Workers,
-) -> Candidate | None:
-    """Return the best structure's state spaces.
+class StateSpaceTrials:
+    """Trials on the first fold, begun at once and judged when their rivals are known.
 
-    None if on the first fold they do not come close to any of the ``rivals``, neither up to the
-    horizon nor beyond; where columns are many; or where the model itself is to have no ARX or no
-    NARX term.
+    There are none where columns are many, where recordings are too short, or where the model itself
+    is to have no ARX or no NARX term.
     """
-    options = prepared.options
-    if not (options.arx_past and options.narx_features):
-        return None
-    try:
-        learners = _learners(prepared, settings)
-        judge = _judge_on_first(prepared, settings)
+
+    def __init__(
+        self, prepared: Preparation, settings: RecipeSettings, workers: Workers = THIS_PROCESS
+    ) -> None:
+        """Have the trials computed, whenever there is nothing more urgent."""
+        self._prepared, self._settings, self._workers = prepared, settings, workers
+        self._judge = _judge_on_first(prepared, settings)
         first = prepared.folds[0].train
-        trials = [workers.submit(_Stages(one, first, judge), silent) for one in learners]
-        best_rivals = np.min([judge.scores(one.by_fold[0]) for one in rivals], axis=0)
-        stages = [stage for pending in trials for stage in pending.result()]
-        if not stages:
+        self._trials = [
+            workers.submit(_Stages(one, first, self._judge), silent, urgency=2)
+            for one in _learners(prepared, settings)
+        ]
+
+    def best(self, rivals: Sequence[Candidate]) -> Candidate | None:
+        """Return the state spaces of the best structure, on each fold and on all recordings.
+
+        None if on the first fold they do not come close to any of the ``rivals``, neither up to the
+        horizon nor beyond.
+        """
+        try:
+            stages = [stage for pending in self._trials for stage in pending.result()]
+            if not stages:
+                return None
+            best_rivals = np.min([self._judge.scores(one.by_fold[0]) for one in rivals], axis=0)
+            best = min(stages, key=lambda one: float(np.prod(one.scores / best_rivals)))
+            if (best.scores > self._settings.close * best_rivals).all():
+                return None
+            parts = [fold.train for fold in self._prepared.folds[1:]]
+            tasks = [_Fit(best.learner, runs) for runs in (self._prepared.recordings, *parts)]
+            member, *others = [self._workers.submit(task, silent) for task in tasks]
+            by_fold = [best.model, *(pending.result() for pending in others)]
+            return Candidate(NAME, [member.result()], by_fold)
+        except InputError:  # recordings do not suit them
             return None
-        best = min(stages, key=lambda one: float(np.prod(one.scores / best_rivals)))
-        if (best.scores > settings.close * best_rivals).all():
-            return None
-        parts = [fold.train for fold in prepared.folds[1:]]
-        tasks = [_Fit(best.learner, runs) for runs in (prepared.recordings, *parts)]
-        member, *others = [workers.submit(task, silent) for task in tasks]
-        by_fold = [best.model, *(pending.result() for pending in others)]
-        return Candidate(NAME, [member.result()], by_fold)
-    except InputError:  # recordings do not suit them
-        return None
 
 
 def _learners(prepared: Preparation, settings: RecipeSettings) -> list[NonlinearStateSpace]:
     """Return a learner for each kind of features, of an order that suits all recordings.
 
-    Raises
-    ------
-    InputError
-        If recordings are too short to tell the order.
+    None where recordings are too short to tell the order, or no state spaces are wanted.
     """
-    like, seed = prepared.recordings[0], prepared.options.seed
-    order = NonlinearStateSpace(past=settings.subspace_past).best_order(prepared.recordings)
+    options, like = prepared.options, prepared.recordings[0]
+    if not (options.arx_past and options.narx_features):
+        return []
+    try:
+        order = NonlinearStateSpace(past=settings.subspace_past).best_order(prepared.recordings)
+    except InputError:
+        return []
     learners = [
-        NonlinearStateSpace(order, features, saturating, past=settings.subspace_past, seed=seed)
+        NonlinearStateSpace(
+            order, features, saturating, past=settings.subspace_past, seed=options.seed
+        )
         for saturating, features in settings.state_space_features.items()
     ]
     columns = len(like.observation_names), len(like.action_names)

@@ -69,6 +69,11 @@ class FoldLearner:
         self._best: dict[str, float] = {}
 
     @property
+    def ahead(self) -> bool:
+        """Whether trials are computed beforehand: not where that would save no time."""
+        return self._workers.together
+
+    @property
     def fitted(self) -> TwoStageFit:
         """What the two stages found; a trial comes before."""
         assert self._begun.fitted is not None
@@ -77,12 +82,11 @@ class FoldLearner:
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Have what comes before the refinement of configurations computed beforehand.
 
-        The first of them decides what all share. Nothing is computed where that would save no time,
-        here as in `expect`.
+        The first of them decides what all share.
         """
         wanted = [self._own(options) for options in configurations]
         self._leading = self._leading or wanted[0]
-        if not self._workers.together:
+        if not self.ahead:
             return
         starts = dict.fromkeys(map(_start, wanted))
         if len(starts) > 1 and self._begun.fitted is None:
@@ -94,7 +98,7 @@ class FoldLearner:
 
     def expect(self, options: RFFPSROptions) -> None:
         """Have a trial computed beforehand, unless it was made already."""
-        if not self._workers.together:
+        if not self.ahead:
             return
         options = self._own(options)
         if options not in self._expected and options not in self._trials:

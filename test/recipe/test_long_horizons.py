@@ -11,13 +11,12 @@ import pytest
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.parallel.workers import THIS_PROCESS
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.candidates import Candidate, baselines
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.state_space_trials import state_spaces
+from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 SETTINGS = RecipeSettings()
@@ -54,7 +53,7 @@ def late_error(model: PredictiveModel[Any], run: Trajectory) -> float:
 
 def test_a_state_space_joins_where_it_is_best(ready: Preparation) -> None:
     linear = known(ready)
-    found = state_spaces(ready, linear, SETTINGS, THIS_PROCESS)
+    found = StateSpaceTrials(ready, SETTINGS).best(linear)
     assert found is not None
     assert found.name == "state_space"
     assert len(found.by_fold) == len(ready.folds) == 3
@@ -75,20 +74,20 @@ def test_a_state_space_joins_where_it_is_best(ready: Preparation) -> None:
     assert beyond.weights[0, 0, 0] > 0.8
     np.testing.assert_allclose(beyond.weights.sum(axis=2), 1.0)
     # To a rival that is as good it is near enough, to a much better one not.
-    assert state_spaces(ready, [found], SETTINGS, THIS_PROCESS) is not None
+    assert StateSpaceTrials(ready, SETTINGS).best([found]) is not None
     strict = replace(SETTINGS, close=0.9)
-    assert state_spaces(ready, [found], strict, THIS_PROCESS) is None
+    assert StateSpaceTrials(ready, strict).best([found]) is None
 
 
 def test_a_state_space_of_very_many_weights_is_not_learned(ready: Preparation) -> None:
     small = replace(SETTINGS, state_space_weights=20)
-    assert state_spaces(ready, known(ready), small, THIS_PROCESS) is None
+    assert StateSpaceTrials(ready, small).best(known(ready)) is None
 
 
 def test_nor_where_the_terms_of_the_model_are_unwanted() -> None:
     runs = [amplifier(seed) for seed in range(9)]
     plain = prepare(runs, None, RFFPSROptions(arx_past=0), SETTINGS)
-    assert state_spaces(plain, [], SETTINGS, THIS_PROCESS) is None
+    assert StateSpaceTrials(plain, SETTINGS).best([]) is None
 
 
 def test_short_recordings_do_not_tell_who_simulates_best() -> None:

@@ -35,10 +35,15 @@ def name_of(options: RFFPSROptions) -> str:
 
 
 class Fold:
-    """One fold's learner, which has its scores from a table; what is not there is bad."""
+    """One fold's learner, which has its scores from a table; what is not there is bad.
 
-    def __init__(self, number: int, scores: Scores, made: list[tuple[str, int]]) -> None:
-        self.number, self.scores, self.made = number, scores, made
+    What is expected is noted among what is made, with a question mark.
+    """
+
+    def __init__(
+        self, number: int, scores: Scores, made: list[tuple[str, int]], ahead: bool = False
+    ) -> None:
+        self.number, self.scores, self.made, self.ahead = number, scores, made, ahead
 
     def score(self, options: RFFPSROptions) -> float:
         scores = self.scores.get(name_of(options), (BAD,) * 3)
@@ -56,7 +61,8 @@ class Fold:
         """Nothing is computed beforehand."""
 
     def expect(self, options: RFFPSROptions) -> None:
-        """Nothing is computed beforehand."""
+        if self.ahead:
+            self.made.append((f"{name_of(options)}?", self.number))
 
 
 def taken(scores: Scores, few: bool = False) -> tuple[str, list[tuple[str, int]]]:
@@ -253,3 +259,29 @@ def test_of_affine_features_the_best_start_is_selected(
     assert name_of(selection.options) == best
     assert made == [(best, fold) for fold in range(3)]
     assert set(selection.scores) == {*affine.configurations, *affine.varied(best).configurations}
+
+
+def test_while_the_last_family_is_tried_what_the_others_need_is_begun() -> None:
+    scores = {
+        "affine": (2.0,) * 3,
+        "affine, 2": (1.0,) * 3,
+        "regularised": (1.5,) * 3,
+        "learned waves": (1.2,) * 3,
+        "learned sigmoids": (1.1,) * 3,
+    }
+    options = RFFPSROptions(narx_affine="auto", narx_learning="auto", narx_units="auto")
+    several = families(options, RecipeSettings(), 1, 1)
+    made: list[tuple[str, int]] = []
+    plain: list[tuple[str, int]] = []
+    ahead = [Fold(n, scores, made, ahead=True) for n in range(3)]
+    alone = [Fold(n, scores, plain) for n in range(3)]
+    settings = RecipeSettings()
+    found, without = (select(each, several, settings, False) for each in (ahead, alone))
+    assert [one.options for one in found] == [one.options for one in without]
+    assert [one for one in made if not one[0].endswith("?")] == plain
+    known = made.index(("learned waves", 0))
+    told, tried = made.index(("learned sigmoids?", 0)), made.index(("learned sigmoids", 0))
+    assert known < told < tried  # with the score of the waves, which tells when to give up
+    assert {("regularised?", 1), *(("affine, 2?", fold) for fold in range(3))} <= set(
+        made[told:tried]
+    )
