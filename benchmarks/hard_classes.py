@@ -64,6 +64,12 @@ def arm(draw: int) -> Material:
     return _material(system, held(system, 0.4), draw, 600, noise=0.002)
 
 
+def joints(draw: int) -> Material:
+    """Return an arm of six joints: 4 recordings of 600 ticks, and tests of 4 more."""
+    system = WornArm(joints=6)
+    return _material(system, held(system, 0.4), draw, 600, noise=0.002)
+
+
 def loop(draw: int) -> Material:
     """Return the levitated magnet under steps of its reference; tests are steps and a sweep."""
     system = Levitation()
@@ -151,6 +157,12 @@ _ALL = (
         "two joints with dry friction, encoders behind play, .2 % noise: 4 training, 1 validation"
         " and 4 test recordings of 600 ticks; errors summed over 2 observations",
         arm,
+    ),
+    _task(
+        "joints",
+        "six joints with dry friction, encoders behind play, .2 % noise: 4 training, 1 validation"
+        " and 4 test recordings of 600 ticks; errors summed over 6 observations",
+        joints,
     ),
     _task(
         "loop",

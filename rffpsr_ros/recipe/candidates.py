@@ -40,6 +40,8 @@ class Family(NamedTuple):
     """Whether the best of these starts is selected: refinement is alike for all."""
     bandwidths: tuple[float, ...] = ()
     """Other bandwidths with which the configuration of the best start is compared in turn."""
+    costly: bool = False
+    """Whether it has to be clearly better than the others: live, each model of it costs."""
 
     def only(self, name: str) -> Family:
         """Return the family with a single configuration."""
@@ -75,8 +77,9 @@ def families(
     tried, of observations only; and, where they have that tried and a step of it costs no more than
     it may, learned, as waves and as sigmoids. Drawn ones are the surer where a robot goes beyond
     what it was learned from, learned ones by far the more exact within. Of so many columns that a
-    step would cost more, live use of several families would, too: there they are configurations of
-    one.
+    step would cost more, live use of several families would, too: there drawn ones are
+    configurations of one, and sigmoids alone are learned, beside a shorter ARX term, to be kept if
+    they are clearly better.
     """
     drawn = configurations(options, settings)
     safest = SAFE if SAFE in drawn else next(iter(drawn))
@@ -88,7 +91,7 @@ def families(
     if not learned:
         for family in affine:
             drawn |= family.only(family.safe).configurations
-        return [Family("rff_psr", drawn, safest)]
+        affine, learned = [], _learned_beside_less(drawn[safest], settings, columns, acted)
     steps = settings.fit.features.within(options.iterations).steps
     wanted = learned if options.narx_learning == "auto" and steps else []
     return [Family("rff_psr", drawn, safest), *affine, *wanted]
@@ -115,6 +118,19 @@ def _learned(
         if name in offered:
             found.append(Family(f"rff_psr, {name}", offered, name, quick_start=False))
     return found
+
+
+def _learned_beside_less(
+    safe: RFFPSROptions, settings: RecipeSettings, columns: int, acted: int
+) -> list[Family]:
+    """Return the family that is learned beside a shorter ARX term, none if that leaves no room."""
+    units: LearnedUnits = "sigmoids" if safe.narx_units == "auto" else safe.narx_units
+    for share in settings.learned_linear:
+        past = max(safe.narx_past, safe.arx_past // share)
+        shorter = replace(safe, narx_units=units, arx_past=past)
+        if found := _learned(shorter, settings, columns, acted):
+            return [family._replace(costly=True) for family in found]
+    return []
 
 
 def _affine(safe: RFFPSROptions, settings: RecipeSettings) -> Family:

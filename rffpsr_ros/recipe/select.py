@@ -116,10 +116,14 @@ def _hopeful(judged: Sequence[_Judged], settings: RecipeSettings) -> list[Family
 
     One that is far behind is left without a choice, if its start is quick: it may steady the blend.
     If not, or if it is hopeless, it would have next to no weight, and cost as much as the others.
+    One that is costly stays if it is clearly better than those that are not.
     """
     best, hopeful = min(one.score for one in judged), []
+    usual = min(one.score for one in judged if not one.family.costly)
     for family, lead, score in judged:
-        if score <= settings.far_behind * best:
+        if family.costly:
+            hopeful += [family] if score < settings.clearly_better * usual else []
+        elif score <= settings.far_behind * best:
             hopeful.append(family)
         elif family.quick_start and score <= settings.hopeless * best:
             hopeful.append(family.only(lead))

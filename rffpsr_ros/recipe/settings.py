@@ -113,6 +113,11 @@ class RecipeSettings:
     """Learned features of windows that are so many times as long are tried too: what can be learned
     of a longer window, drawn frequencies would hardly resolve."""
 
+    learned_linear: tuple[int, ...] = (2, 4)
+    """Where columns are so many that their ARX term leaves no room for learned features, these are
+    learned beside one that is so many times as short, the longest that leaves room. A step costs
+    the square of the weights, of which the ARX term has as many as columns squared."""
+
     tries: int = 1
     """Of refinement in a trial: other configurations take the place of more careful tries of the
     same one."""

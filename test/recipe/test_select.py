@@ -189,11 +189,37 @@ def test_there_is_one_family_where_options_leave_no_choice(options: dict[str, ob
         assert {key: getattr(one, key) for key in choices} == choices
 
 
-def test_features_are_not_learned_where_columns_make_it_too_dear() -> None:
-    (family,) = families(RFFPSROptions(), RecipeSettings(), 6, 4)
+def test_of_many_columns_sigmoids_alone_are_learned_beside_a_shorter_arx_term() -> None:
+    drawn, learned = families(RFFPSROptions(), RecipeSettings(), 6, 4)
+    assert set(drawn.configurations) == {SAFE, "light", "short", "long", "affine"}
+    (options,) = learned.configurations.values()
+    assert learned.costly
+    assert (options.narx_units, options.arx_past, options.narx_past) == ("sigmoids", 10, 4)
+    assert families(RFFPSROptions(narx_units="waves"), RecipeSettings(), 6, 4)[1].name == (
+        "rff_psr, learned waves"
+    )
+    _, least = families(RFFPSROptions(), RecipeSettings(), 7, 7)
+    assert [one.arx_past for one in least.configurations.values()] == [5]
+
+
+@pytest.mark.parametrize(("columns", "acted"), [(12, 12), (40, 2)])
+def test_features_are_not_learned_where_columns_make_it_too_dear(columns: int, acted: int) -> None:
+    (family,) = families(RFFPSROptions(), RecipeSettings(), columns, acted)
     assert set(family.configurations) == {SAFE, "light", "short", "long", "affine"}
-    (alone,) = families(RFFPSROptions(narx_affine="off"), RecipeSettings(), 6, 4)
+    (alone,) = families(RFFPSROptions(narx_affine="off"), RecipeSettings(), columns, acted)
     assert set(alone.configurations) == {SAFE, "light", "short", "long"}
+
+
+@pytest.mark.parametrize(("sigmoids", "kept"), [(0.95, False), (0.85, True)])
+def test_of_many_columns_they_are_kept_if_they_are_clearly_better(
+    sigmoids: float, kept: bool
+) -> None:
+    scores = {"short": (1.0,) * 3, "learned sigmoids": (sigmoids,) * 3}
+    made: list[tuple[str, int]] = []
+    learners = [Fold(n, scores, made) for n in range(3)]
+    several = families(RFFPSROptions(), RecipeSettings(), 6, 6)
+    found = [one.family for one in select(learners, several, RecipeSettings(), few=False)]
+    assert found == ["rff_psr", *(["rff_psr, learned sigmoids"] if kept else [])]
 
 
 @pytest.mark.parametrize(
