@@ -54,7 +54,8 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
 
 DATA = (
     *("synth", "fresh", "swimmer", "jackal", "drone", "tanks50", "crazyflie"),
-    *("pendulum", "motor", "arm", "loop", "vibration", "process120", "process200", "process500"),
+    *("pendulum", "motor", "arm", "joints", "loop", "vibration"),
+    *("process120", "process200", "process500"),
 )
 
 FOLDER = RESULTS / "ablation"
