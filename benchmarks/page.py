@@ -188,7 +188,7 @@ def _ablation(folder: Path) -> Iterator[str]:
         yield (
             "## What each part earns\n\nThe error without a part over that of `RFFPSR()` on the"
             " same data with the same seed, geometric means over runs: above 1, the part was worth"
-            " it. `python -m benchmarks.ablation`. Rows without a figure for \"no sigmoids\" were"
+            ' it. `python -m benchmarks.ablation`. Rows without a figure for "no sigmoids" were'
             " measured before sigmoids were among the features that are learned, so against"
             ' `RFFPSR(narx_units="waves")`.'
         )
