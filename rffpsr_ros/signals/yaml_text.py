@@ -18,6 +18,10 @@ MOST_VALUES = 100_000
 DEEPEST = 32
 """Levels of lists and mappings within each other."""
 
+_TOO_DEEP = f"is nested more than {DEEPEST} deep"
+_PARSERS_OWN_LIMIT = "maximum nesting depth"
+"""The parser of PyYAML 6.0.4 reads so far ahead that it may come to a limit of its own first."""
+
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -78,6 +82,10 @@ class _Expanded:
         try:
             for event in yaml.parse(text, Loader=parser):
                 self._take(event)
+        except yaml.MarkedYAMLError as problem:
+            if _PARSERS_OWN_LIMIT in (problem.problem or ""):
+                raise InputError(_TOO_DEEP) from None
+            raise
         except (RecursionError, ValueError) as problem:
             if isinstance(problem, (InputError, yaml.YAMLError)):
                 raise
@@ -96,7 +104,7 @@ class _Expanded:
             self._add(1)
             self._open.append((event.anchor, self._count))
             if len(self._open) > DEEPEST:
-                raise InputError(f"is nested more than {DEEPEST} deep")
+                raise InputError(_TOO_DEEP)
         elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
             anchor, before = self._open.pop()
             if anchor:

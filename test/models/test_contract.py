@@ -94,7 +94,11 @@ CASES = {
     "n4sid": Case(N4SID(past=3, future=4, order=2)),
     "output_error": Case(OutputError(past=2, features=10)),
     "state_space": Case(NonlinearStateSpace(order=2, past=3, stages=1)),
-    "rff_psr": Case(RFFPSR(**SMALL, arx_past=3, narx_features=5, folds=1), rounding=1e-9),
+    "rff_psr": Case(
+        # Conditioned less sharply, a model of noise magnifies rounding by as much as chance will.
+        RFFPSR(**SMALL, regularisation=0.1, arx_past=3, narx_features=5, folds=1),
+        rounding=1e-11,
+    ),
     "hse_psr": Case(HSEPSR(past=3, future=2, rank=4), rounding=1e-7),
     "io_hmm": Case(IOHMM(past=2), discrete),
     "ensemble": Case(Blended()),
