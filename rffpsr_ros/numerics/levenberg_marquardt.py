@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from rffpsr_ros.numerics.arrays import Array
 
@@ -51,10 +52,20 @@ def damped_step(
     diagonal = np.diag(curvature)
     floor = LEAST_CURVATURE * max(float(diagonal.max()), 1e-30)
     for _ in range(rule.failures):
-        damped = curvature + np.diag(damping * diagonal + floor)
-        moved = point - np.linalg.solve(damped, slope)
-        reached = loss(moved)
-        if reached < lowest:
-            return DampedStep(moved, reached, damping)
+        step = _solved(curvature + np.diag(damping * diagonal + floor), slope)
+        if step is not None:
+            moved = point - step
+            reached = loss(moved)
+            if reached < lowest:
+                return DampedStep(moved, reached, damping)
         damping *= rule.harder
     return None
+
+
+def _solved(positive: Array, right: Array) -> Array | None:
+    """Return the solution (P,) of a positive definite system; None where rounding made it less."""
+    try:
+        factor = scipy.linalg.cho_factor(positive, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))

@@ -42,7 +42,9 @@ class RidgeChoices:
     arx
         Of the ARX term: the less noise in a recording, the smaller the best one.
     remainder
-        Of state and NARX term.
+        Of state and NARX term, of which the largest is tried first.
+    patience
+        After so many smaller ones without a better score none is.
     light
         Where refinement from lightly regularised weights starts: more would hold back what gradient
         steps can still correct.
@@ -54,6 +56,7 @@ class RidgeChoices:
 
     arx: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
     remainder: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    patience: int = 3
     light: float = 1e-3
     steady: float = 5.0
 
@@ -170,7 +173,11 @@ def choose_ridges(
     arx_ridges = choices.arx if has_arx else choices.arx[:1]
     alone = {ridge: score(regression.predictor(ridge, None)) for ridge in arx_ridges}
     arx_ridge = min(alone, key=lambda ridge: alone[ridge])
-    together = {ridge: score(regression.predictor(arx_ridge, ridge)) for ridge in choices.remainder}
+    together = _until_it_gets_worse(
+        choices.remainder,
+        choices.patience,
+        lambda ridge: score(regression.predictor(arx_ridge, ridge)),
+    )
     better = sorted(together, key=lambda ridge: together[ridge])
     remainder = better[0] if better else None
     if has_arx:
@@ -193,6 +200,21 @@ def choose_ridges(
         lowest,
         notes,
     )
+
+
+def _until_it_gets_worse(
+    ridges: Sequence[float], patience: int, score: Callable[[float], float]
+) -> dict[float, float]:
+    """Return the scores of ever smaller ridges, until so many in a row have not been better."""
+    scores: dict[float, float] = {}
+    waited = 0
+    for ridge in sorted(ridges, reverse=True):
+        best = min(scores.values(), default=float("inf"))
+        scores[ridge] = score(ridge)
+        waited = 0 if scores[ridge] < best else waited + 1
+        if waited == patience:
+            break
+    return scores
 
 
 def _add_up(

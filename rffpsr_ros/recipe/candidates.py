@@ -48,6 +48,19 @@ class Family(NamedTuple):
         configurations = {name: self.configurations[name]}
         return self._replace(configurations=configurations, safe=name, bandwidths=())
 
+    def with_windows_of(self, options: RFFPSROptions) -> Family:
+        """Return the family with windows as long as those of options of another one."""
+        same = (
+            name for name, one in self.configurations.items() if one.narx_past == options.narx_past
+        )
+        return self.only(next(same, self.safe))
+
+    def as_started(self, name: str) -> Family:
+        """Return the family with a single configuration, which is not refined."""
+        only = self.only(name)
+        options = replace(self.configurations[name], iterations=0)
+        return only._replace(configurations={name: options})
+
     def varied(self, name: str) -> Family:
         """Return the family of a configuration and those that differ from it in bandwidth."""
         options = self.configurations[name]
@@ -103,7 +116,7 @@ def _learned(
     """Return the families whose features are learned, and cost no more than they may."""
     kinds: tuple[LearnedUnits, ...] = (safe.narx_units,)
     if safe.narx_units == "auto":
-        kinds = "waves", "sigmoids"
+        kinds = "sigmoids", "waves"  # those that are fewer decide how far windows reach
     found = []
     for kind in kinds:
         name = f"learned {kind}"

@@ -57,95 +57,132 @@ class Selection(NamedTuple):
 def select(
     learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings, few: bool
 ) -> list[Selection]:
-    """Return the best configuration of each family that is promising; ``few``: of few data."""
-    hopeful = _promising(learners, families, settings, few)
-    if len(hopeful) > 1:
-        for family in hopeful:
-            learners[1].expect(family.configurations[family.safe])
-        learners[0].begin([one for family in hopeful for one in family.configurations.values()])
-    return [_best_of(family, learners, settings, few) for family in hopeful]
+    """Return the best configuration of each family that is promising; ``few``: of few data.
+
+    Those whose features are learned come first: what they reach tells whether drawn features, which
+    start by far more quickly, are worth refining.
+    """
+    if len(families) == 1:
+        return [_best_of(families[0], learners, settings, few)]
+    quick, slow = ([one for one in families if one.quick_start is kind] for kind in (True, False))
+    leads = _leads(learners, quick, slow, few)
+    found = {one.family: one for one in _learned_families(learners, slow, leads, settings, few)}
+    judges = _judges(learners, few)
+    reached = [_score([one.trial(each.options) for one in judges]) for each in found.values()]
+    best = min([*reached, float("inf")])
+    for family in _promising(learners[0], leads, [*found.values()], settings):
+        pays = _as_far_as_it_pays(family, judges, best, settings)
+        found[family.name] = _best_of(pays, learners, settings, few)
+    return [found[family.name] for family in families if family.name in found]
 
 
-class _Judged(NamedTuple):
-    """A family, and the configuration that it was judged by on the first fold."""
+class _Lead(NamedTuple):
+    """A family of drawn features, and its best start on the first fold."""
 
     family: Family
-    lead: str
+    name: str
     score: float
+
+    @property
+    def options(self) -> RFFPSROptions:
+        return self.family.configurations[self.name]
+
+
+def _leads(
+    learners: Sequence[Learns],
+    quick: Sequence[Family],
+    slow: Sequence[Family],
+    few: bool,
+) -> list[_Lead]:
+    """Return the best starts of families, while learning of features, if any, is under way."""
+    first = learners[0]
+    for options in slow[0].configurations.values() if slow else ():
+        first.expect(options)
+    found = []
+    for family in quick:
+        first.begin(family.configurations.values())
+        starts = {name: first.start_score(one) for name, one in family.configurations.items()}
+        best = min(starts, key=starts.__getitem__)
+        found.append(_Lead(family, best, starts[best]))
+    for family in quick:
+        for learner in _judges(learners, few)[1:]:
+            learner.begin(family.configurations.values())
+    return found
+
+
+def _learned_families(
+    learners: Sequence[Learns],
+    families: Sequence[Family],
+    leads: Sequence[_Lead],
+    settings: RecipeSettings,
+    few: bool,
+) -> list[Selection]:
+    """Return the best configurations of families whose features are learned, if promising.
+
+    On the first fold they must be clearly better than drawn features as these start - if they are
+    costly, than refined ones - and not far behind each other, for nothing takes longer. Of few data
+    that takes no time, and the first fold tells little. How far windows reach is chosen with the
+    first of these families, for all.
+    """
+    first, found = learners[0], list[Selection]()
+    drawn = min(lead.score for lead in leads)
+    best = float("inf")
+    for offered in families:
+        family = offered.with_windows_of(found[0].options) if found else offered
+        score = _score([first.trial(family.configurations[family.safe])])
+        best = min(best, score)
+        if few:
+            promising = score <= settings.far_behind * min(best, drawn)
+        else:
+            if family.costly:
+                drawn = min(_score([first.trial(lead.options)]) for lead in leads)
+            promising = score <= min(settings.behind * best, settings.clearly_better * drawn)
+        if promising:
+            found.append(_best_of(family, learners, settings, few))
+    return found
 
 
 def _promising(
-    learners: Sequence[Learns], families: Sequence[Family], settings: RecipeSettings, few: bool
+    first: Learns, leads: Sequence[_Lead], learned: Sequence[Selection], settings: RecipeSettings
 ) -> list[Family]:
-    """Return the families that are promising on the first fold; what tells is learned anyway.
+    """Return the families of drawn features that are promising on the first fold.
 
-    Those whose starts are long in coming are tried one after the other, as the score of one tells
-    when to give up the next.
+    One that is far behind is left without a choice: it may steady the blend. If it is hopeless, it
+    would have next to no weight. Where the start is far behind learned features it is judged by
+    that: refinement would not bring it near.
     """
-    if len(families) == 1:
-        return list(families)
-    first = learners[0]
-    quick, slow = ([one for one in families if one.quick_start is kind] for kind in (True, False))
-    for family in slow[:1]:
-        first.expect(family.configurations[family.safe])
-    leads = [(family, _lead(first, family)) for family in quick]
-    for family, lead in leads:
-        first.expect(family.configurations[lead])
-    judged = [_judged(first, family, lead) for family, lead in leads]
-    for family in slow:
-        if family is slow[-1]:
-            first.expect(family.configurations[family.safe])
-            _look_ahead(learners, judged, settings, few)
-        judged.append(_judged(first, family, family.safe))
-    return _hopeful(judged, settings)
-
-
-def _lead(learner: Learns, family: Family) -> str:
-    """Return the configuration with the best start: by it a family is judged before others are."""
-    learner.begin(family.configurations.values())
-    known = family.configurations
-    return min(known, key=lambda name: learner.start_score(known[name]))
-
-
-def _judged(learner: Learns, family: Family, lead: str) -> _Judged:
-    return _Judged(family, lead, _score([learner.trial(family.configurations[lead])]))
-
-
-def _hopeful(judged: Sequence[_Judged], settings: RecipeSettings) -> list[Family]:
-    """Return the families without those that are hopeless.
-
-    One that is far behind is left without a choice, if its start is quick: it may steady the blend.
-    If not, or if it is hopeless, it would have next to no weight, and cost as much as the others.
-    One that is costly stays if it is clearly better than those that are not.
-    """
-    best, hopeful = min(one.score for one in judged), []
-    usual = min(one.score for one in judged if not one.family.costly)
-    for family, lead, score in judged:
-        if family.costly:
-            hopeful += [family] if score < settings.clearly_better * usual else []
-        elif score <= settings.far_behind * best:
-            hopeful.append(family)
-        elif family.quick_start and score <= settings.hopeless * best:
-            hopeful.append(family.only(lead))
+    reached = min((_score([first.trial(one.options)]) for one in learned), default=float("inf"))
+    near = [lead.score <= settings.close * reached for lead in leads]
+    for lead, refined in zip(leads, near, strict=True):
+        if refined:
+            first.expect(lead.options)
+    scores = [
+        _score([first.trial(lead.options)]) if refined else lead.score
+        for lead, refined in zip(leads, near, strict=True)
+    ]
+    best, hopeful = min([reached, *scores]), []
+    for lead, score in zip(leads, scores, strict=True):
+        if score <= settings.far_behind * best:
+            hopeful.append(lead.family)
+        elif score <= settings.hopeless * best:
+            hopeful.append(lead.family.only(lead.name))
     return hopeful
 
 
-def _look_ahead(
-    learners: Sequence[Learns], judged: Sequence[_Judged], settings: RecipeSettings, few: bool
-) -> None:
-    """Have computed what will be wanted of the families that are hopeful by now.
+def _as_far_as_it_pays(
+    family: Family, judges: Sequence[Learns], reached: float, settings: RecipeSettings
+) -> Family:
+    """Return a family of drawn features, without refinement where that would be in vain.
 
-    Another family is still being tried, which may change that.
+    Its best start is compared with the score that learned features have ``reached`` on the same
+    folds: that is rarely bettered by as much as they are ahead of it, and the family may still
+    steady the blend as it starts.
     """
-    if not learners[0].ahead:
-        return
-    for family in _hopeful(judged, settings):
-        if family.by_start:
-            start = _best_start(family, _judges(learners, few), settings)
-            for learner in learners:
-                learner.expect(start.family.configurations[start.name])
-        else:
-            learners[1].expect(family.configurations[family.safe])
+    if not np.isfinite(reached):
+        return family
+    _, (best, *_) = _start_scores(family, judges, settings)
+    starts = [learner.start_score(family.configurations[best]) for learner in judges]
+    return family.as_started(best) if _mean(starts) > settings.close * reached else family
 
 
 def _judges(learners: Sequence[Learns], few: bool) -> Sequence[Learns]:

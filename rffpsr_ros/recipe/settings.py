@@ -154,6 +154,11 @@ class RecipeSettings:
     learned in one configuration only if drawn - it may steady the blend where a robot goes furthest
     - and not on the other folds if learned: that takes longest, and steadies nothing."""
 
+    behind: float = 2.0
+    """Learned features whose score there is so many times the best one's are not learned on the
+    other folds either, unless data are few: their weight would be small, and nothing takes
+    longer."""
+
     hopeless: float = 25.0
     """What has so many times the other's score there is not learned on the other folds, either."""
 

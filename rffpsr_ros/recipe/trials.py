@@ -124,6 +124,7 @@ class FoldLearner:
         hopeless, withstood = self._settings.fit.refinement.hopeless, tried.refined.withstood
         if hopeless * tried.rival >= withstood > hopeless * self._rival(options):
             # The rival was not known when this was begun; with it, it would have been given up.
+            self._begun = self._begun.together_with(tried.begun)
             tried = self._tried(options).result()
         self._begun = self._begun.together_with(tried.begun)
         fitted, refined = self._begun.fitted, tried.refined
@@ -203,6 +204,8 @@ class _Begun(NamedTuple):
 
 def _start(options: RFFPSROptions) -> RFFPSROptions:
     """Return what the initialisation of options is known by."""
+    if options.narx_learning == "off":  # then steps of refinement are none of it
+        options = replace(options, iterations=RFFPSROptions.iterations)
     return replace(options, refine_from="both")
 
 

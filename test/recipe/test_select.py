@@ -154,8 +154,8 @@ def test_learned_features_are_a_family_of_their_own_and_affine_ones() -> None:
     assert {one.narx_affine for one in affine.configurations.values()} == {"on"}
     assert [one.narx_past for one in affine.configurations.values()] == [4, 2, 3, 6, 10]
     assert {one.narx_learning for one in drawn.configurations.values()} == {"off"}
-    assert [one.name for one in learned] == ["rff_psr, learned waves", "rff_psr, learned sigmoids"]
-    for family, kind in zip(learned, ("waves", "sigmoids"), strict=True):
+    assert [one.name for one in learned] == ["rff_psr, learned sigmoids", "rff_psr, learned waves"]
+    for family, kind in zip(learned, ("sigmoids", "waves"), strict=True):
         assert list(family.configurations) == [f"learned {kind}", f"learned {kind}, longer"]
         members = list(family.configurations.values())
         assert [one.narx_past for one in members] == [4, 8]
@@ -223,32 +223,87 @@ def test_of_many_columns_they_are_kept_if_they_are_clearly_better(
 
 
 @pytest.mark.parametrize(
-    ("learned", "left"),
+    ("learned", "few", "left"),
     [
-        (0.9, {"rff_psr": 4, "rff_psr, learned waves": 2}),
-        (0.2, {"rff_psr": 1, "rff_psr, learned waves": 2}),
-        (0.03, {"rff_psr, learned waves": 2}),
-        (3.0, {"rff_psr": 4, "rff_psr, learned waves": 2}),
-        (5.0, {"rff_psr": 4}),
+        # The best drawn start has a score of 2, and 1 when it is refined.
+        (1.5, False, {"rff_psr": 4, "rff_psr, learned waves": 2}),
+        (0.6, False, {"rff_psr": 1, "rff_psr, learned waves": 2}),
+        (0.3, False, {"rff_psr": 1, "rff_psr, learned waves": 2}),
+        (0.03, False, {"rff_psr, learned waves": 2}),
+        # Learned features must be clearly better than drawn ones as these start.
+        (1.7, False, {"rff_psr": 4, "rff_psr, learned waves": 2}),
+        (1.9, False, {"rff_psr": 4}),
+        (7.9, True, {"rff_psr": 4, "rff_psr, learned waves": 2}),
+        (8.1, True, {"rff_psr": 4}),
     ],
 )
 def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
-    learned: float, left: dict[str, int]
+    learned: float, few: bool, left: dict[str, int]
 ) -> None:
     made: list[tuple[str, int]] = []
     scores = {
         "regularised": (1.0,) * 3,
-        "light": (9.0,),
-        "short": (9.0,),
+        "light": (9.0,) * 3,
+        "short": (9.0,) * 3,
         "learned waves": (learned,) * 3,
-        "learned waves, longer": (9 * learned,),
+        "learned waves, longer": (9 * learned,) * 3,
     }
     learners = [Fold(n, scores, made) for n in range(3)]
-    selections = select(learners, offered(), RecipeSettings(), few=False)
+    selections = select(learners, offered(), RecipeSettings(), few)
     assert {one.family: max(1, len(one.scores)) for one in selections} == left
     assert {name for name, fold in made if fold == 2} == {
         "learned waves" if "learned" in family else "regularised" for family in left
     }
+
+
+@pytest.mark.parametrize(("learned", "steps"), [(1.2, 300), (1.1, 0)])
+def test_drawn_features_that_start_far_behind_learned_ones_are_not_refined(
+    learned: float, steps: int
+) -> None:
+    scores = {
+        "affine": (1.0,) * 3,
+        "regularised": (1.0,) * 3,
+        "learned sigmoids": (learned,) * 3,
+    }
+    made: list[tuple[str, int]] = []
+    learners = [Fold(n, scores, made) for n in range(3)]
+    drawn, affine, _ = select(learners, offered(), RecipeSettings(), few=False)
+    assert [one.options.iterations for one in (drawn, affine)] == [steps, steps]
+    assert (("short", 0) in made) is (steps > 0)
+
+
+@pytest.mark.parametrize(
+    ("waves", "few", "kept"), [(1.9, False, True), (2.1, False, False), (3.9, True, True)]
+)
+def test_learned_features_far_behind_other_ones_are_not_learned_on_the_other_folds(
+    waves: float, few: bool, kept: bool
+) -> None:
+    scores = {
+        "regularised": (3.0,) * 3,
+        "learned sigmoids": (1.0,) * 3,
+        "learned waves": (waves,) * 3,
+    }
+    made: list[tuple[str, int]] = []
+    learners = [Fold(n, scores, made) for n in range(3)]
+    select(learners, offered(), RecipeSettings(), few)
+    tried = {fold for name, fold in made if name == "learned waves"}
+    assert tried == ({0, 1, 2} if kept else {0})
+
+
+def test_windows_are_as_long_as_those_of_the_family_that_is_learned_first() -> None:
+    made: list[tuple[str, int]] = []
+    scores = {
+        "regularised": (1.0,) * 3,
+        "learned sigmoids": (1.0,) * 3,
+        "learned sigmoids, longer": (0.5,) * 3,
+        "learned waves": (0.1,) * 3,
+        "learned waves, longer": (0.9,) * 3,
+    }
+    learners = [Fold(n, scores, made) for n in range(3)]
+    *_, sigmoids, waves = select(learners, offered(), RecipeSettings(), few=False)
+    assert name_of(sigmoids.options) == "learned sigmoids, longer"
+    assert name_of(waves.options) == "learned waves, longer"
+    assert ("learned waves", 0) not in made
 
 
 def test_of_a_family_with_quick_starts_the_one_that_starts_best_is_judged() -> None:
@@ -287,7 +342,7 @@ def test_of_affine_features_the_best_start_is_selected(
     assert set(selection.scores) == {*affine.configurations, *affine.varied(best).configurations}
 
 
-def test_while_the_last_family_is_tried_what_the_others_need_is_begun() -> None:
+def test_what_takes_long_is_begun_first_and_starts_of_the_others_meanwhile() -> None:
     scores = {
         "affine": (2.0,) * 3,
         "affine, 2": (1.0,) * 3,
@@ -295,8 +350,7 @@ def test_while_the_last_family_is_tried_what_the_others_need_is_begun() -> None:
         "learned waves": (1.2,) * 3,
         "learned sigmoids": (1.1,) * 3,
     }
-    options = RFFPSROptions(narx_affine="auto", narx_learning="auto", narx_units="auto")
-    several = families(options, RecipeSettings(), 1, 1)
+    several = families(RFFPSROptions(), RecipeSettings(), 1, 1)
     made: list[tuple[str, int]] = []
     plain: list[tuple[str, int]] = []
     ahead = [Fold(n, scores, made, ahead=True) for n in range(3)]
@@ -305,9 +359,5 @@ def test_while_the_last_family_is_tried_what_the_others_need_is_begun() -> None:
     found, without = (select(each, several, settings, False) for each in (ahead, alone))
     assert [one.options for one in found] == [one.options for one in without]
     assert [one for one in made if not one[0].endswith("?")] == plain
-    known = made.index(("learned waves", 0))
-    told, tried = made.index(("learned sigmoids?", 0)), made.index(("learned sigmoids", 0))
-    assert known < told < tried  # with the score of the waves, which tells when to give up
-    assert {("regularised?", 1), *(("affine, 2?", fold) for fold in range(3))} <= set(
-        made[told:tried]
-    )
+    assert made[:2] == [("learned sigmoids?", 0), ("learned sigmoids, longer?", 0)]
+    assert {("regularised?", 1), *(("affine, 2?", fold) for fold in range(3))} <= set(made)

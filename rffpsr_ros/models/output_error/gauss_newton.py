@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from rffpsr_ros.models.output_error.recurrence import Recurrence, SimulatedStretches
 from rffpsr_ros.models.output_error.simulation_error import normal_equations, simulation_error
 from rffpsr_ros.numerics import gauss_newton
@@ -41,7 +43,11 @@ def descend(
     centre: Array,
     steps: int,
 ) -> Array:
-    """Return weights (P, d_o) of a smaller error plus ``ridge`` times the distance to a centre."""
+    """Return weights (P, d_o) of a smaller error plus ``ridge`` times the distance to a centre.
+
+    Features are computed in single precision here: their cosines take most of the time.
+    """
+    recurrence = recurrence._replace(features=recurrence.features.astype(np.float32))
     problem, effort = _Simulations(recurrence, stretches), Effort(steps, LEAST_GAIN)
     found = gauss_newton.descend(problem, start.ravel(), ridge, centre.ravel(), effort, RULE)
     return found.reshape(start.shape)

@@ -54,7 +54,8 @@ def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> St
     count = len(observations)
     window = np.concatenate([observations.reshape(count, -1), actions.reshape(count, -1)], axis=1)
     seen = np.minimum(np.maximum(window, recurrence.low), recurrence.high)
-    features, raw = recurrence.features.with_pullback(seen)
+    kind = recurrence.features.frequencies.dtype
+    features, raw = recurrence.features.with_pullback(seen.astype(kind, copy=False))
     inputs = np.concatenate([np.ones((count, 1)), window, features], axis=1)
     return StepInputs(inputs, raw, np.asarray(seen != window))
 
@@ -90,7 +91,7 @@ def step_jacobian(recurrence: Recurrence, weights: Array, point: StepInputs, col
     linear, nonlinear = np.split(weights[1:], [len(recurrence.low)])
     jacobian = np.tile(linear.T, (count, 1, 1))
     for i in range(observed):
-        at_features = np.tile(nonlinear[:, i], (count, 1))
+        at_features = np.tile(nonlinear[:, i].astype(point.raw.dtype), (count, 1))
         at_window = recurrence.features.pullback(point.raw, at_features)
         jacobian[:, i] += np.where(point.limited, 0.0, at_window)
     jacobian[:, :, columns - observed : columns] += np.eye(observed)

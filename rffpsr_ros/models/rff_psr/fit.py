@@ -197,6 +197,8 @@ def _refine_in_stages(
     train = training_segments(prepared.train, structure, options, settings)
     validation = judged_segments(prepared.validation, structure, options, settings)
     stage = _first_stage(options, settings, train.target.shape[2])
+    if starts.reference is not None:  # features were learned
+        stage = replace(stage, patience=settings.learned_patience)
     refined = refine_rollout(
         first, train, validation, stage, generator, progress, starts.reference, workers
     )

@@ -64,8 +64,8 @@ class RFFPSROptions:
     horizon
         Ticks that rolled-out refinement looks ahead; None: ``future``.
     iterations, learning_rate
-        Steps of rolled-out refinement, and the first one's relative size. Features are learned in
-        half as many steps, at the most.
+        Steps of rolled-out refinement (0: none), and the first one's relative size. Features are
+        learned in half as many steps, at the most.
     batch, minibatches
         Each of these steps sums up the gradients of so many minibatches, each of ``batch``
         stretches of recordings; fewer where there are no more stretches. The workers of a cluster
@@ -162,6 +162,7 @@ class RFFPSROptions:
             check_type(name, getattr(self, name), hint)
         for name in _AT_LEAST_ONE:
             require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
+        for name in (*_AT_LEAST_ONE, "iterations"):
             require(name, getattr(self, name), lambda v: v <= MOST, f"at most {MOST}")
         for name in _AT_LEAST_ZERO:
             require(name, getattr(self, name), lambda v: v >= 0, "at least 0")
@@ -189,11 +190,11 @@ class RFFPSROptions:
 
 _AT_LEAST_ONE = (
     "past", "future", "features", "rank", "observation_rank", "action_rank", "state_rank",
-    "horizon", "iterations", "batch", "minibatches", "rounds", "folds",
+    "horizon", "batch", "minibatches", "rounds", "folds",
 )  # fmt: skip
 _AT_LEAST_ZERO = (
     "arx_past", "narx_past", "narx_features", "short_past", "margin", "tolerance", "seed",
-    "ridge_decay",
+    "ridge_decay", "iterations",
 )  # fmt: skip
 _POSITIVE = (
     "bandwidth", "narx_bandwidth", "ridge", "regularisation", "learning_rate", "step",

@@ -60,6 +60,10 @@ class FitSettings:
     gentle_tries: int = 1
     """What gentle steps do not find, more careful ones will not find either."""
 
+    learned_patience: float = 0.06
+    """Where features were learned, refinement ends that has not improved for this fraction of the
+    iterations: little is left to gain, and the first score mostly tells that."""
+
     later_rate: float = 0.3
     """The learning rate beyond ``future`` ticks, relative to that within."""
 

@@ -54,13 +54,11 @@ class Objective(NamedTuple):
             curvature = np.zeros((len(point), len(point)), np.float32, order="F")
             share = slice(None, None, max(1, round(len(missed) / self.curved)))
             scale = root[share] * np.sqrt(counted.sum(axis=0) / counted[share].sum(axis=0))
-            first = 0
-            for rows in jacobian(self.predictor.units, learnable, found.pick(share), np.float32):
-                scaled = rows * scale[first : first + len(rows), ..., None].astype(np.float32)
-                flat = scaled.reshape(-1, len(point))
+            few = found.pick(share).scaled(scale)
+            for rows in jacobian(self.predictor.units, learnable, few, np.float32):
+                flat = rows.reshape(-1, len(point))
                 # The upper triangle of J^T J: half the products.
                 curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)
-                first += len(rows)
         slope += self.precision * (point - self.centre)
         upper = np.triu(curvature, 1).astype(np.float64)
         whole = upper + upper.T + np.diag(np.diag(curvature) + self.precision)

@@ -22,7 +22,7 @@ from rffpsr_ros.psr.filter_step import StepCache, filter_step, filter_step_gradi
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.learned_units import Units
 
-TOGETHER = 64
+TOGETHER = 256
 """Rollouts whose dependence on the parameters is held at a time."""
 
 
@@ -89,6 +89,12 @@ class Dependence(NamedTuple):
     def pick(self, chosen: slice) -> Dependence:
         """Return that of some of the rollouts."""
         return Dependence(*(part[chosen] for part in self))
+
+    def scaled(self, factors: Array) -> Dependence:
+        """Return that of predictions times factors (B, H, d_o)."""
+        return self._replace(
+            values=self.values * factors, feedback=self.feedback * factors[..., None, None]
+        )
 
 
 def predictions(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Array:
