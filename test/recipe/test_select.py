@@ -177,7 +177,7 @@ def test_units_of_learned_features_may_be_told() -> None:
         {"narx_past": 0},
         {"narx_features": 0},
         {"arx_past": 0},
-        {"iterations": 1, "narx_affine": "off"},
+        {"iterations": 0, "narx_affine": "off"},
         {"refine_from": "light"},
     ],
 )

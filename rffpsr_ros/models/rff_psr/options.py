@@ -65,7 +65,7 @@ class RFFPSROptions:
         Ticks that rolled-out refinement looks ahead; None: ``future``.
     iterations, learning_rate
         Steps of rolled-out refinement (0: none), and the first one's relative size. Features are
-        learned in half as many steps, at the most.
+        learned in as many steps, at the most.
     batch, minibatches
         Each of these steps sums up the gradients of so many minibatches, each of ``batch``
         stretches of recordings; fewer where there are no more stretches. The workers of a cluster

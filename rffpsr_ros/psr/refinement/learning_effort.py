@@ -35,8 +35,8 @@ class FeatureLearningOptions:
     curved: int = 1000
     """So many of them, about, give the curvature, which costs far more."""
 
-    steps: int = 150
-    """Damped steps, at the most."""
+    steps: int = 300
+    """Damped steps, at the most; few robots take half as many."""
 
     patience: tuple[int, ...] = (10, 5)
     """After so many without a better validation score a descent ends, the first, the second ..."""
@@ -56,8 +56,8 @@ class FeatureLearningOptions:
         return replace(self, kind=kind, units=UNITS[kind].usual)
 
     def within(self, iterations: int) -> FeatureLearningOptions:
-        """Return options of no more than half as many steps as refinement has iterations."""
-        return replace(self, steps=min(self.steps, iterations // 2))
+        """Return options of no more steps than refinement has iterations."""
+        return replace(self, steps=min(self.steps, iterations))
 
 
 def affordable(
