@@ -48,13 +48,34 @@ def damped_step(
     """
     if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
         return None
-    diagonal = np.diag(curvature)
-    floor = LEAST_CURVATURE * max(float(diagonal.max()), 1e-30)
+
+    def step(damping: float) -> Array:
+        return -np.linalg.solve(damped(curvature, damping), slope)
+
+    return first_better(point, lowest, step, loss, damping, rule)
+
+
+def first_better(
+    point: Array,
+    lowest: float,
+    step: Callable[[float], Array],
+    loss: Callable[[Array], float],
+    damping: float,
+    rule: DampingRule,
+) -> DampedStep | None:
+    """Return the first point whose loss is below ``lowest``, by steps (P,) of growing damping."""
     for _ in range(rule.failures):
-        damped = curvature + np.diag(damping * diagonal + floor)
-        moved = point - np.linalg.solve(damped, slope)
+        moved = point + step(damping)
         reached = loss(moved)
         if reached < lowest:
             return DampedStep(moved, reached, damping)
         damping *= rule.harder
     return None
+
+
+def damped(curvature: Array, damping: float) -> Array:
+    """Return J^T J (..., P, P) with a multiple of its diagonal, and a little of the largest."""
+    diagonal = np.diagonal(curvature, axis1=-2, axis2=-1)
+    floor = LEAST_CURVATURE * max(float(diagonal.max(initial=0.0)), 1e-30)
+    added = damping * diagonal + floor
+    return np.asarray(curvature + added[..., None] * np.eye(added.shape[-1]))

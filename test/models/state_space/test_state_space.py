@@ -127,7 +127,7 @@ def test_the_least_order_that_is_as_good_as_any_is_taken() -> None:
     [
         ({"order": 0}, "'order' is 0"),
         ({"features": 0}, "'features' is 0"),
-        ({"stages": 9}, "at most 3"),
+        ({"stages": 9}, "at most 4"),
         ({"seed": 1.5}, "'seed' is 1.5; it must be a whole number"),
     ],
 )
