@@ -50,7 +50,9 @@ class BlockEquations(NamedTuple):
         given = np.concatenate([self.own_gradient[..., None], self.coupling.swapaxes(1, 2)], axis=2)
         solved = np.linalg.solve(own, given)  # (G, n, 1 + Q)
         groups, size, states = self.coupling.shape
-        taken = self.coupling.swapaxes(0, 1).reshape(size, -1) @ solved.reshape(groups * states, -1)
+        taken = self.coupling.swapaxes(0, 1).reshape(size, groups * states) @ solved.reshape(
+            groups * states, 1 + size
+        )
         left = damped(self.curvature, damping) - taken[:, 1:]
         shared = -np.linalg.solve(left, self.gradient - taken[:, 0])
         moved = -(solved[..., 0] + solved[..., 1:] @ shared)

@@ -17,6 +17,7 @@ from rffpsr_ros.models.state_space.sensitivities import (
     moving_weights,
     next_states,
     simulation_error,
+    state_sensitivities,
     step_sensitivities,
     with_moving_weights,
 )
@@ -73,12 +74,15 @@ class FreeStarts(NamedTuple):
     def equations(self, point: Array) -> BlockEquations:
         """Return error, gradient and J^T J by the free weights, and by each stretch's start."""
         system, state = self.split(point)
-        stretches, sums = self.stretches, _Sums(len(self.free), state.shape)
-        carried = np.zeros((*state.shape, len(self.free) + system.states), np.float32)
-        carried[:, :, len(self.free) :] = np.eye(system.states)
+        stretches, some = self.stretches, bool(self.free.any())
+        size = len(self.free) if some else 0
+        sums = _Sums(size, state.shape)
+        carried = np.zeros((*state.shape, size + system.states), np.float32)
+        carried[:, :, size:] = np.eye(system.states)
         for t in range(len(stretches.actions)):
             ahead = advance(system, state, stretches.actions[t])
-            moves = step_sensitivities(system, ahead, carried)
+            along = step_sensitivities if some else state_sensitivities
+            moves = along(system, ahead, carried)
             carried, rows = moves[:, : system.states], moves[:, system.states :]
             if system.integrators.any():
                 carried[:, -len(system.output) :] = rows
@@ -88,7 +92,7 @@ class FreeStarts(NamedTuple):
             missed = np.where(counted, expected - stretches.observations[t], 0.0)
             sums.add(rows, missed)
             state = ahead.following
-        return sums.equations(self.free, max(int(stretches.counted.sum()), 1))
+        return sums.equations(self.free[:size], max(int(stretches.counted.sum()), 1))
 
 
 class _Sums:

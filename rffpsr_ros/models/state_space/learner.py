@@ -39,6 +39,9 @@ LENGTHS = (50, 200, 800, 3200)
 EFFORTS = (Effort(8, 1e-2), Effort(20, 3e-3), Effort(20, 3e-3), Effort(20, 3e-3))
 """Steps of each stage."""
 
+START_EFFORT = Effort(5, 0.1)
+"""Steps of first states alone, which following a robot finds less well."""
+
 FOLLOWED = 50
 """Ticks of the simulations that the gain is learned from."""
 
@@ -228,18 +231,22 @@ def _learned(system: StateSpace, free: Array, runs: Sequence[Run], stage: int) -
     """
     length, size = LENGTHS[stage], int(free.sum())
     stretches = cut_free_stretches(runs, length, _most(size, length))
-    starts = found_starts(system, stretches)
-    problem = FreeStarts(system, free, stretches.simulated)
-    point = problem.point(starts)
-    error = problem.error(point)
-    if not (np.isfinite(error) and stretches.simulated.counted.any()):
+    followed = cut_stretches(runs, FOLLOWED, _most(size, FOLLOWED))
+    if not (stretches.simulated.counted.any() and followed.counted.any()):
         return system
-    ridges = np.r_[np.ones(size), np.full(starts.size, 1 / len(starts))]
-    found = descend(problem, point, RIDGE * error * ridges, point, EFFORTS[stage], RULE)
-    system, starts = problem.split(found)
+    starts = found_starts(system, stretches)
+    for which, effort in ((np.zeros_like(free), START_EFFORT), (free, EFFORTS[stage])):
+        problem = FreeStarts(system, which, stretches.simulated)
+        point = problem.point(starts)
+        error = problem.error(point)
+        if not np.isfinite(error):
+            return system
+        weights = len(point) - starts.size
+        ridges = np.r_[np.ones(weights), np.full(starts.size, 1 / len(starts))]
+        found = descend(problem, point, RIDGE * error * ridges, point, effort, RULE)
+        system, starts = problem.split(found)
     if stretches.first.any():
         system = system._replace(start=starts[stretches.first].mean(axis=0))
-    followed = cut_stretches(runs, FOLLOWED, _most(size, FOLLOWED))
     return best_gain(system, motion(system, starts, stretches.simulated), followed, RULE)
 
 

@@ -77,6 +77,12 @@ def next_states(system: StateSpace, ahead: SystemStep, missed: Array, corrected:
     return np.asarray(ahead.following - error @ system.gain.T)
 
 
+def state_sensitivities(system: StateSpace, ahead: SystemStep, carried: Array) -> Array:
+    """Return derivatives of next states and forecasts (N, n + d_o, .), given those of states."""
+    by_input = step_jacobians(system, ahead.slopes)[1]
+    return np.asarray(by_input[..., : system.states].astype(np.float32) @ carried)
+
+
 def step_sensitivities(system: StateSpace, ahead: SystemStep, carried: Array) -> Array:
     """Return derivatives of next states and forecasts (N, n + d_o, .), without a correction.
 
