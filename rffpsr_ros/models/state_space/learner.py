@@ -56,7 +56,7 @@ ORDERS = range(1, 9)
 NO_WORSE = 1.6
 """The least order is taken whose linear system has at most so many times the best one's error."""
 
-LEAST_TICKS, MOST_TICKS = 4000, 16000
+LEAST_TICKS, MOST_TICKS = 4000, 32000
 """Ticks that a step learns from, at the least and at the most, if there are so many."""
 
 JUDGED = 16
