@@ -49,23 +49,50 @@ def damped_step(
     """
     if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
         return None
-    diagonal = np.diag(curvature)
-    floor = LEAST_CURVATURE * max(float(diagonal.max()), 1e-30)
+
+    def step(damping: float) -> Array | None:
+        return direction(slope, damped(curvature, damping))
+
+    return first_better(point, lowest, step, loss, damping, rule)
+
+
+def first_better(
+    point: Array,
+    lowest: float,
+    step: Callable[[float], Array | None],
+    loss: Callable[[Array], float],
+    damping: float,
+    rule: DampingRule,
+) -> DampedStep | None:
+    """Return the first point whose loss is below ``lowest``, by steps (P,) of growing damping.
+
+    There may be no step for a damping.
+    """
     for _ in range(rule.failures):
-        step = _solved(curvature + np.diag(damping * diagonal + floor), slope)
-        if step is not None:
-            moved = point - step
-            reached = loss(moved)
+        moved = step(damping)
+        if moved is not None:
+            reached = loss(point + moved)
             if reached < lowest:
-                return DampedStep(moved, reached, damping)
+                return DampedStep(point + moved, reached, damping)
         damping *= rule.harder
     return None
 
 
-def _solved(positive: Array, right: Array) -> Array | None:
-    """Return the solution (P,) of a positive definite system; None where rounding made it less."""
+def direction(slope: Array, curvature: Array) -> Array | None:
+    """Return the step (P,) to where the gradient is 0; None where rounding left no such point.
+
+    The curvature (P, P) is positive definite but for that.
+    """
     try:
-        factor = scipy.linalg.cho_factor(positive, check_finite=False)
+        factor = scipy.linalg.cho_factor(curvature, check_finite=False)
     except np.linalg.LinAlgError:
         return None
-    return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
+    return -np.asarray(scipy.linalg.cho_solve(factor, slope, check_finite=False))
+
+
+def damped(curvature: Array, damping: float) -> Array:
+    """Return J^T J (..., P, P) with a multiple of its diagonal, and a little of the largest."""
+    diagonal = np.diagonal(curvature, axis1=-2, axis2=-1)
+    floor = LEAST_CURVATURE * max(float(diagonal.max(initial=0.0)), 1e-30)
+    added = damping * diagonal + floor
+    return np.asarray(curvature + added[..., None] * np.eye(added.shape[-1]))

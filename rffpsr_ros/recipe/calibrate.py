@@ -107,6 +107,7 @@ def _metrics(
         "validation_mse": squares.sum(axis=1).tolist(),
         "validation_mse_by_observation": squares.tolist(),
         "long_horizons": {} if beyond is None else dict(beyond.scores),
+        "far_horizons": {} if beyond is None else dict(beyond.far_scores),
         "members": [dict(model.record.metrics) for one in selections for model in one.models],
     }
 
@@ -141,12 +142,20 @@ def _notes(
     )
     notes.append(f"ensemble weights at horizon 1: {first}; at horizon {len(blend.weights)}: {last}")
     if beyond is not None:
-        weights = dict(zip(beyond.scores, beyond.weights.mean(axis=(0, 1)), strict=True))
-        notes.append(
-            f"ensemble weights beyond that: {_listed(weights, '.2f')}, by simulation error:"
-            f" {_listed(beyond.scores, '.3g')}"
-        )
+        notes.append(_weighted(beyond.weights[0], beyond.scores, "that"))
+        if beyond.far_scores:
+            ticks = len(blend.weights) + len(beyond.weights) - 1
+            notes.append(_weighted(beyond.weights[-1], beyond.far_scores, f"horizon {ticks}"))
     return tuple(notes)
+
+
+def _weighted(weights: Array, scores: Mapping[str, float], start: str) -> str:
+    """Return weights (d_o, C) from some horizon on in words."""
+    by_name = dict(zip(scores, weights.mean(axis=0), strict=True))
+    return (
+        f"ensemble weights beyond {start}: {_listed(by_name, '.2f')}, by simulation error:"
+        f" {_listed(scores, '.3g')}"
+    )
 
 
 def _leading(selections: Sequence[Selection], blend: Blend) -> Selection:

@@ -2,7 +2,8 @@
 
 What does best ten ticks ahead may drift away in a hundred. Where recordings are long enough,
 output-error models, which learn from the error of whole simulations, join the candidates there, and
-ensemble weights are decided anew.
+ensemble weights are decided anew. Where they are far longer still, so once more: a slow drift tells
+in thousands of ticks only.
 """
 
 from __future__ import annotations
@@ -10,24 +11,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from rffpsr_ros.models.ensemble.model import OutputLimits
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.recipe.blend import ensemble_weights, judged_blocks, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.output_error_trials import NAME as OUTPUT_ERROR
 from rffpsr_ros.recipe.output_error_trials import output_error_trial
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.simulations import SimulationJudge, long_blocks, simulations_on
+from rffpsr_ros.recipe.simulations import (
+    SimulationJudge,
+    Simulations,
+    far_simulations_on,
+    long_blocks,
+    simulations_on,
+    very_long_blocks,
+)
 
 
 class LongHorizons(NamedTuple):
     """Output-error models, and the weights with which all candidates forecast beyond."""
 
     candidate: Candidate
-    weights: Array  # (1, d_o, C + 1), the output-error models' last
+    weights: Array  # (R, d_o, C + 1), the output-error models' last
+    """From the first tick beyond the horizon on; those of the last row hold ever after."""
     scores: Mapping[str, float]
     """Of all candidates, by simulation error."""
+    far_scores: Mapping[str, float]
+    """By that of far longer simulations; none where nothing is long enough for these."""
 
 
 def blend_long_horizons(
@@ -48,17 +62,43 @@ def blend_long_horizons(
     blocks = [long_blocks(of_fold, settings) for of_fold in judged_blocks(prepared, settings)]
     if not all(blocks):
         return None
-    simulations = simulations_on(blocks, options.past, options.rollout_horizon, settings)
-    forecasts = [simulations.forecasts(candidate.by_fold) for candidate in candidates]
+    near = simulations_on(blocks, options, settings)
+    made = [near.forecasts(candidate.by_fold) for candidate in candidates]
     deviation = observation_deviation(prepared)
-    fallback = None if limits is None else forecasts[limits.fallback]
-    judge = SimulationJudge(simulations, simulations.targets(), limits, fallback, deviation)
+    judge = _judge(near, limits, made, deviation)
     trial = output_error_trial(prepared, judge, settings, workers)
     if trial is None:
         return None
-    errors = [*map(judge.errors, forecasts), trial.errors]
+    names = [*(one.name for one in candidates), OUTPUT_ERROR]
+    errors = [*map(judge.errors, made), trial.errors]
     weights = ensemble_weights(errors, deviation, settings)
+    scores = _scores(names, errors, deviation)
+    far_scores: Mapping[str, float] = {}
+    far_blocks = [very_long_blocks(fold.held_out, settings) for fold in prepared.folds]
+    if all(far_blocks):
+        far = far_simulations_on(far_blocks, settings)
+        models = [*(candidate.by_fold for candidate in candidates), trial.by_fold]
+        made = [far.forecasts(by_fold) for by_fold in models]
+        errors = list(map(_judge(far, limits, made, deviation).errors, made))
+        until = np.repeat(weights, far.beyond - near.beyond, axis=0)
+        weights = np.concatenate([until, ensemble_weights(errors, deviation, settings)])
+        far_scores = _scores(names, errors, deviation)
     joining = trial.candidate(prepared, weights[..., -1], settings, workers)
-    names = [one.name for one in (*candidates, joining)]
-    scores = {name: score(one, deviation) for name, one in zip(names, errors, strict=True)}
-    return LongHorizons(joining, weights, scores)
+    return LongHorizons(joining, weights, scores, far_scores)
+
+
+def _judge(
+    simulations: Simulations,
+    limits: OutputLimits | None,
+    made: Sequence[Sequence[Array]],
+    deviation: Array,
+) -> SimulationJudge:
+    """Return the judge of simulations, given what candidates forecast."""
+    fallback = None if limits is None else made[limits.fallback]
+    return SimulationJudge(simulations, simulations.targets(), limits, fallback, deviation)
+
+
+def _scores(
+    names: Sequence[str], errors: Sequence[Sequence[Array]], deviation: Array
+) -> dict[str, float]:
+    return {name: score(one, deviation) for name, one in zip(names, errors, strict=True)}

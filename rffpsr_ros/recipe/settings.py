@@ -160,7 +160,8 @@ class RecipeSettings:
     longer."""
 
     hopeless: float = 25.0
-    """What has so many times the other's score there is not learned on the other folds, either."""
+    """What has so many times the other's score there is not learned on the other folds, either. A
+    state space is learned no further if so much worse than a stage before."""
 
     close: float = 1.7
     """Scores on one fold that differ by less than this factor do not decide, unless it is the safe
@@ -209,6 +210,16 @@ class RecipeSettings:
 
     long_origins: int = 8
     """Simulations of a block, about."""
+
+    far_ticks: int = 1000
+    """Held-out recordings of so many ticks are simulated whole, too: what drifts, drifts slowly."""
+
+    most_far_ticks: int = 3000
+    """Of longer ones so many are: candidates' simulations take a second for some thousands."""
+
+    simulated_beyond: int = 150
+    """From so many ticks on, weights are those of the longer simulations: the shorter ones reach so
+    far."""
 
     large_weight: float = 0.25
     """With a smaller weight beyond the horizon than this, a single output-error model is

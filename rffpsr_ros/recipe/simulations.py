@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import OutputLimits
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.blend import score
@@ -96,16 +97,35 @@ class SimulationJudge(NamedTuple):
 
 
 def simulations_on(
-    blocks: Sequence[Sequence[Trajectory]], past: int, horizon: int, settings: RecipeSettings
+    blocks: Sequence[Sequence[Trajectory]], options: RFFPSROptions, settings: RecipeSettings
 ) -> Simulations:
-    """Return the simulations on blocks of each fold, judged beyond the horizon."""
-    return Simulations(blocks, past, horizon, settings.long_origins, settings.settling)
+    """Return the simulations on blocks of each fold, judged beyond the horizon of options."""
+    horizon, origins = options.rollout_horizon, settings.long_origins
+    return Simulations(blocks, options.past, horizon, origins, settings.settling)
+
+
+def far_simulations_on(
+    blocks: Sequence[Sequence[Trajectory]], settings: RecipeSettings
+) -> Simulations:
+    """Return the simulations on very long blocks of each fold, judged beyond those on others.
+
+    They begin where the last of these do: models have settled by then.
+    """
+    beyond, settled = settings.simulated_beyond, int(settings.settling * settings.block_ticks)
+    return Simulations(blocks, settled, beyond, settings.long_origins, settings.settling)
 
 
 def long_blocks(blocks: Sequence[Trajectory], settings: RecipeSettings) -> list[Trajectory]:
     """Return a few of the blocks that are long enough, evenly spread."""
     enough = [block for block in blocks if len(block) >= settings.block_ticks]
     return evenly_spread(enough, settings.long_blocks)
+
+
+def very_long_blocks(held_out: Sequence[Trajectory], settings: RecipeSettings) -> list[Trajectory]:
+    """Return a few of the recordings that are far longer, evenly spread, cut where too long."""
+    enough = [run for run in held_out if len(run) >= settings.far_ticks]
+    few = evenly_spread(enough, settings.long_blocks)
+    return [run.slice(0, min(len(run), settings.most_far_ticks)) for run in few]
 
 
 def _windows(values: Array, origins: range, length: int) -> Array:

@@ -1,7 +1,9 @@
-"""Nonlinear state spaces in the ensemble: which features, learned how far, and whether at all.
+"""Nonlinear state spaces in the ensemble: which structure, learned how far, and whether at all.
 
 They remember what no window shows, and are small: on some robots nothing else comes near them, on
-others they are hopeless. The first fold tells, before they are learned on the others.
+others they are hopeless. The first fold tells, before they are learned on the others. It also
+tells whether they add up changes of what is seen: the linear systems that learning starts from are
+quick to judge.
 """
 
 from __future__ import annotations
@@ -18,13 +20,19 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
+from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.blend import HeldOut, judged_blocks, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.simulations import long_blocks, simulations_on
+from rffpsr_ros.recipe.simulations import (
+    Simulations,
+    far_simulations_on,
+    long_blocks,
+    simulations_on,
+    very_long_blocks,
+)
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAME = "state_space"
@@ -42,89 +50,123 @@ class StateSpaceTrials:
     ) -> None:
         """Have the trials computed, whenever there is nothing more urgent."""
         self._prepared, self._settings, self._workers = prepared, settings, workers
-        self._judge = _judge_on_first(prepared, settings)
-        first = prepared.folds[0].train
-        self._trials = [
-            workers.submit(_Stages(one, first, self._judge), silent, urgency=2)
-            for one in _learners(prepared, settings)
-        ]
+        self._trials = [self._begun(one, 0, 2) for one in _learners(prepared, settings)]
 
     def best(self, rivals: Sequence[Candidate]) -> Candidate | None:
         """Return the state spaces of the best structure, on each fold and on all recordings.
 
         None if on the first fold they do not come close to any of the ``rivals``, neither up to the
-        horizon nor beyond.
+        horizon nor beyond. How many stages are learned is chosen by all folds: one of them may lack
+        what a robot does elsewhere.
         """
         try:
-            stages = [stage for pending in self._trials for stage in pending.result()]
-            if not stages:
+            trials = [stages for pending in self._trials if (stages := pending.result())]
+            if not trials:
                 return None
-            best_rivals = np.min([self._judge.scores(one.by_fold[0]) for one in rivals], axis=0)
-            best = min(stages, key=lambda one: float(np.prod(one.scores / best_rivals)))
+            first = _judge(self._prepared, self._settings, 0)
+            best_rivals = np.min([first.scores(one.by_fold[0]) for one in rivals], axis=0)
+            chosen = min(trials, key=lambda stages: min(one.total for one in stages))
+            best = min(chosen, key=lambda one: one.total)
             if (best.scores > self._settings.close * best_rivals).all():
                 return None
-            parts = [fold.train for fold in self._prepared.folds[1:]]
-            tasks = [_Fit(best.learner, runs) for runs in (self._prepared.recordings, *parts)]
-            member, *others = [self._workers.submit(task, silent) for task in tasks]
-            by_fold = [best.model, *(pending.result() for pending in others)]
-            return Candidate(NAME, [member.result()], by_fold)
+            others = [
+                self._begun([chosen[-1].learner], place, 0)
+                for place in range(1, len(self._prepared.folds))
+            ]
+            stages = _best_stage([chosen, *(pending.result() for pending in others)])
+            task = _Fit(stages[0].learner, self._prepared.recordings)
+            member = self._workers.submit(task, silent).result()
+            return Candidate(NAME, [member], [one.model for one in stages])
         except InputError:  # recordings do not suit them
             return None
 
+    def _begun(
+        self, learners: Sequence[NonlinearStateSpace], place: int, urgency: int
+    ) -> Pending[list[_Stage]]:
+        judge = _judge(self._prepared, self._settings, place)
+        train, hopeless = self._prepared.folds[place].train, self._settings.hopeless
+        task = _Stages(learners, train, judge, hopeless)
+        return self._workers.submit(task, silent, urgency=urgency)
 
-def _learners(prepared: Preparation, settings: RecipeSettings) -> list[NonlinearStateSpace]:
-    """Return a learner for each kind of features, of an order that suits all recordings.
 
-    None where recordings are too short to tell the order, or no state spaces are wanted.
+def _best_stage(by_fold: Sequence[Sequence[_Stage]]) -> list[_Stage]:
+    """Return each fold's model of the stage that is best on all, as a geometric mean."""
+    alike = list(zip(*by_fold, strict=False))
+    return list(min(alike, key=lambda ones: float(np.prod([one.total for one in ones]))))
+
+
+def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[NonlinearStateSpace]]:
+    """Return for each kind of features what competes: learners with and without integrators.
+
+    Their orders suit all recordings. None where these are too short to tell, or no state spaces are
+    wanted.
     """
     options, like = prepared.options, prepared.recordings[0]
     if not (options.arx_past and options.narx_features):
         return []
-    try:
-        order = NonlinearStateSpace(past=settings.subspace_past).best_order(prepared.recordings)
-    except InputError:
-        return []
+    orders = {
+        integrating: order
+        for integrating in (False, True)
+        if (order := _order(prepared, settings, integrating)) is not None
+    }
+    columns = len(like.observation_names), len(like.action_names)
     learners = [
-        NonlinearStateSpace(
-            order, features, saturating, past=settings.subspace_past, seed=options.seed
-        )
+        [
+            NonlinearStateSpace(
+                order, features, saturating, integrating, settings.subspace_past, seed=options.seed
+            )
+            for integrating, order in orders.items()
+        ]
         for saturating, features in settings.state_space_features.items()
     ]
-    columns = len(like.observation_names), len(like.action_names)
-    return [one for one in learners if one.weights(*columns) <= settings.state_space_weights]
+    small = [
+        [one for one in rivals if one.weights(*columns) <= settings.state_space_weights]
+        for rivals in learners
+    ]
+    return [rivals for rivals in small if rivals]
+
+
+def _order(prepared: Preparation, settings: RecipeSettings, integrating: bool) -> int | None:
+    """Return the order that suits all recordings; None where they are too short to tell."""
+    learner = NonlinearStateSpace(past=settings.subspace_past, integrating=integrating)
+    try:
+        return learner.best_order(prepared.recordings)
+    except InputError:
+        return None
 
 
 @dataclass(frozen=True)
 class _Judge:
-    """Scores models by blocks of one fold: up to the horizon, and by simulations if any."""
+    """Scores models by blocks of a fold: up to the horizon, and by simulations if any."""
 
     held_out: HeldOut
-    blocks: Sequence[Trajectory]
-    """Of simulations."""
-    settings: RecipeSettings
+    simulations: Sequence[Simulations]
     deviation: Array
 
     def scores(self, model: PredictiveModel[Any]) -> Array:
         """Return the scores, lower is better."""
         found = [score(self.held_out.errors([model]), self.deviation)]
-        if self.blocks:
-            past, horizon = self.held_out.past, self.held_out.horizon
-            simulations = simulations_on([self.blocks], past, horizon, self.settings)
+        for simulations in self.simulations:
             pairs = zip(simulations.targets(), simulations.forecasts([model]), strict=True)
             found.append(score([target - made for target, made in pairs], self.deviation))
         return np.asarray(np.nan_to_num(np.array(found), nan=np.inf))
 
 
-def _judge_on_first(prepared: Preparation, settings: RecipeSettings) -> _Judge:
-    options, blocks = prepared.options, judged_blocks(prepared, settings)[0]
+def _judge(prepared: Preparation, settings: RecipeSettings, place: int) -> _Judge:
+    options, blocks = prepared.options, judged_blocks(prepared, settings)[place]
+    very_long = very_long_blocks(prepared.folds[place].held_out, settings)
     held_out = HeldOut(
         [evenly_spread(blocks, settings.first_blocks)],
         options.past,
         options.rollout_horizon,
         settings.settling,
     )
-    deviation = observation_deviation(prepared)
-    return _Judge(held_out, long_blocks(blocks, settings), settings, deviation)
+    simulated = [
+        simulations_on([long_blocks(blocks, settings)], options, settings),
+        far_simulations_on([very_long], settings),
+    ]
+    simulations = [one for one in simulated if one.blocks[0]]
+    return _Judge(held_out, simulations, observation_deviation(prepared))
 
 
 class _Stage(NamedTuple):
@@ -134,21 +176,42 @@ class _Stage(NamedTuple):
     model: StateSpaceModel
     scores: Array
 
+    @property
+    def total(self) -> float:
+        """Return the geometric mean of the scores."""
+        return float(np.prod(self.scores) ** (1 / len(self.scores)))
+
 
 @dataclass(frozen=True)
 class _Stages:
-    """The task of learning on the first fold, stage by stage; none where that cannot be."""
+    """The task of learning on the first fold, stage by stage; none where that cannot be.
 
-    learner: NonlinearStateSpace
+    Of several learners that one goes on whose linear system is best; where a stage is hopeless
+    beside the one before, it was the last.
+    """
+
+    learners: Sequence[NonlinearStateSpace]
     train: Sequence[Trajectory]
     judge: _Judge
+    hopeless: float
 
     def __call__(self, progress: Progress) -> list[_Stage]:
         del progress
-        return [
-            _Stage(self.learner.ending_after(stage), model, self.judge.scores(model))
-            for stage, model in enumerate(self.learner.path(self.train))
+        paths = [one.path(self.train) for one in self.learners]
+        first = [
+            self._stage(learner, 0, next(path))
+            for learner, path in zip(self.learners, paths, strict=True)
         ]
+        place = min(range(len(first)), key=lambda one: first[one].total)
+        found = [first[place]]
+        for model in paths[place]:
+            found.append(self._stage(self.learners[place], len(found), model))
+            if not found[-1].total <= self.hopeless * found[-2].total:
+                break
+        return found
+
+    def _stage(self, learner: NonlinearStateSpace, stage: int, model: StateSpaceModel) -> _Stage:
+        return _Stage(learner.ending_after(stage), model, self.judge.scores(model))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 Subspace identification gives the best linear system, random directions of state and action give
 features without weight; Gauss-Newton steps on the error of simulations then move all there is,
-directions and start included, over longer and longer stretches, held near where each stage started.
-The gain, by which a stretch finds the state that it begins with, follows in steps of its own.
+directions included, over longer and longer stretches, held near where each stage started. Where a
+stretch begins is learned with them. The gain, by which a robot is followed, comes after each stage.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
+from rffpsr_ros.models.state_space.free_starts import FreeStarts, found_starts
+from rffpsr_ros.models.state_space.gains import best_gain, motion
 from rffpsr_ros.models.state_space.linear_start import Structure, linear_start, trajectory_of
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
-from rffpsr_ros.models.state_space.sensitivities import (
-    SimulatedSystem,
-    gain_weights,
-    simulation_error,
-)
-from rffpsr_ros.models.state_space.stretches import cut_stretches
+from rffpsr_ros.models.state_space.sensitivities import simulation_error
+from rffpsr_ros.models.state_space.stretches import SETTLING, cut_free_stretches, cut_stretches
 from rffpsr_ros.models.training_set import shared_signature, training_signature
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.gauss_newton import Effort, descend
@@ -35,14 +33,17 @@ from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-LENGTHS = (50, 200, 800)
+LENGTHS = (50, 200, 800, 3200)
 """Ticks of the simulations that each stage learns from."""
 
-EFFORTS = (Effort(8, 1e-2), Effort(20, 3e-3), Effort(20, 3e-3))
+EFFORTS = (Effort(8, 1e-2), Effort(20, 3e-3), Effort(20, 3e-3), Effort(20, 3e-3))
 """Steps of each stage."""
 
-GAIN_EFFORT = Effort(4, 1e-2)
-"""Steps of the gain after each stage."""
+START_EFFORT = Effort(5, 0.1)
+"""Steps of first states alone."""
+
+FOLLOWED = 50
+"""Ticks of the simulations that the gain is learned from."""
 
 RULE = DampingRule(first=1e-2, easier=0.2, harder=4.0, failures=7)
 
@@ -55,7 +56,7 @@ ORDERS = range(1, 9)
 NO_WORSE = 1.6
 """The least order is taken whose linear system has at most so many times the best one's error."""
 
-LEAST_TICKS, MOST_TICKS = 4000, 16000
+LEAST_TICKS, MOST_TICKS = 4000, 32000
 """Ticks that a step learns from, at the least and at the most, if there are so many."""
 
 JUDGED = 16
@@ -146,7 +147,8 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             generator = np.random.default_rng(self.seed)
             bounds = _bounds(runs)
             system, free = linear_start(runs, structure, self.past, bounds, generator)
-        for stage in range(self.stages + 1):
+        longest = max(len(run.actions) for run in runs)
+        for stage in range(min(self.stages, stages_for(longest)) + 1):
             if stage:
                 with one_blas_thread():
                     system = _learned(system, free, runs, stage - 1)
@@ -193,6 +195,14 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         return TrainingRecord(options, {"simulation_error": missed})
 
 
+def stages_for(ticks: int) -> int:
+    """Return how many stages there are for recordings of so many ticks at the most.
+
+    A stage with room for no longer stretches than those of the stage before has nothing to add.
+    """
+    return 1 + sum(ticks > SETTLING + length for length in LENGTHS[:-1])
+
+
 def least_order(scores: dict[int, float]) -> int:
     """Return the least order that is as good as any of `ORDERS`, given scores by order."""
     known = {order: score for order, score in scores.items() if order in ORDERS}
@@ -215,29 +225,40 @@ def _bounds(runs: Sequence[Run]) -> Bounds:
 
 
 def _learned(system: StateSpace, free: Array, runs: Sequence[Run], stage: int) -> StateSpace:
-    """Return the system after a stage: all but the gain are learned, and then the gain.
+    """Return the system after a stage: what it does is learned, and then how it is followed.
 
-    Together they hinder each other: the gain answers for what the system does not know yet. The
-    gain of a system that integrates is learned before, too: N4SID's finds a speed too slowly.
+    Together they hinder each other: the gain answers for what the system does not know yet. Of a
+    system that integrates first states are found alone at first: N4SID's gain finds a speed too
+    slowly. Elsewhere they would answer for what the system does not know yet.
     """
-    size = int(free.sum())
-    ticks = min(max(PRODUCTS / size**2, LEAST_TICKS), MOST_TICKS)
-    length = LENGTHS[stage]
-    stretches = cut_stretches(runs, length, max(round(ticks / length), 4))
-    if not stretches.counted.any():
+    length, size = LENGTHS[stage], int(free.sum())
+    stretches = cut_free_stretches(runs, length, _most(size, length))
+    followed = cut_stretches(runs, FOLLOWED, _most(size, FOLLOWED))
+    if not (stretches.simulated.counted.any() and followed.counted.any()):
         return system
-    gain = gain_weights(system)
-    turns = [(free & ~gain, EFFORTS[stage]), (gain, GAIN_EFFORT)]
-    if system.integrators.any():
-        turns.insert(0, (gain, GAIN_EFFORT))
+    starts = found_starts(system, stretches)
+    turns = [(free, EFFORTS[stage])]
+    if system.integrators.any() and not stage:
+        turns.insert(0, (np.zeros_like(free), START_EFFORT))
     for which, effort in turns:
-        problem = SimulatedSystem(system, which, stretches)
-        start = problem.start()
-        error = problem.error(start)
-        if np.isfinite(error):
-            found = descend(problem, start, RIDGE * error, start, effort, RULE)
-            system = problem.with_free(found)
-    return system
+        problem = FreeStarts(system, which, stretches.simulated)
+        point = problem.point(starts)
+        error = problem.error(point)
+        if not np.isfinite(error):
+            return system
+        weights = len(point) - starts.size
+        ridges = np.r_[np.ones(weights), np.full(starts.size, 1 / len(starts))]
+        found = descend(problem, point, RIDGE * error * ridges, point, effort, RULE)
+        system, starts = problem.split(found)
+    if stretches.first.any():
+        system = system._replace(start=starts[stretches.first].mean(axis=0))
+    return best_gain(system, motion(system, starts, stretches.simulated), followed, RULE)
+
+
+def _most(size: int, length: int) -> int:
+    """Return how many stretches of a length weights of that size are learned from, at the most."""
+    ticks = min(max(PRODUCTS / size**2, LEAST_TICKS), MOST_TICKS)
+    return max(round(ticks / length), 4)
 
 
 def _missed(system: StateSpace, runs: Sequence[Run]) -> float | None:

@@ -20,7 +20,7 @@ from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.models.kalman.model import KalmanParts
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.state_space.dynamics import SATURATING, StateSpace
-from rffpsr_ros.models.state_space.sensitivities import learned_weights
+from rffpsr_ros.models.state_space.sensitivities import moving_weights
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -45,7 +45,7 @@ class StartingSystem(NamedTuple):
     """Where learning starts, and which weights are learned."""
 
     system: StateSpace
-    free: Array  # (P,), of `learned_weights`
+    free: Array  # (P,), of `moving_weights`
 
 
 def linear_start(
@@ -133,9 +133,10 @@ def _in_units(parts: KalmanParts) -> _Linear:
 
 def _free(system: StateSpace, integrators: slice) -> Array:
     """Return which weights (P,) are learned: nothing sees the integrators but themselves."""
-    parts = [np.ones(part.shape, bool) for part in system[:5]]
-    for seeing in parts[:3]:
+    parts = [np.ones(part.shape, bool) for part in system[:3]]
+    for seeing in parts:
         seeing[:, integrators] = False
+    parts[0][integrators] = False  # the output, which is learned
     free = np.concatenate([part.ravel() for part in parts])
-    assert free.shape == learned_weights(system).shape
+    assert free.shape == moving_weights(system).shape
     return free

@@ -1,8 +1,8 @@
 """Stretches of recordings that are simulated side by side: multiple shooting.
 
 A stretch begins with some ticks in which the state is corrected by what was seen; from then on it
-is simulated, and compared. The correction finds the state that a stretch begins with, and so it is
-learned with all the rest.
+is simulated, and compared. Or the state that a stretch begins with is free: then correction only
+finds a first guess of it, in the ticks before.
 """
 
 from __future__ import annotations
@@ -32,30 +32,70 @@ class Stretches(NamedTuple):
     counted: Array  # (T, N, d_o): what is compared
 
 
+class FreeStretches(NamedTuple):
+    """N stretches whose first states are free, and the ticks before that tell about these."""
+
+    before: Stretches
+    """`SETTLING` ticks, or none where a recording begins; nothing is compared there."""
+    simulated: Stretches
+    """Nothing is corrected there."""
+    first: Array  # (N,): whether the recording begins here
+
+
+class _Place(NamedTuple):
+    """A stretch of a recording."""
+
+    run: Run
+    start: int
+    stop: int
+
+
 def cut_stretches(runs: Sequence[Run], length: int, most: int) -> Stretches:
     """Cut stretches of at most ``length`` ticks beyond those of correction, ``most`` at the most.
 
     Every recording that has more than `AT_START` ticks is cut from its beginning to its end, with
     as little overlap as that takes. Of many stretches some are taken, evenly spread.
     """
+    places = _places(runs, length, most)
+    ticks = max((place.stop - place.start for place in places), default=0)
+    settling = [SETTLING if place.start else AT_START for place in places]
+    corrected = np.arange(ticks)[:, None] < np.array(settling, int)
+    return _filled(runs, places, corrected)
+
+
+def cut_free_stretches(runs: Sequence[Run], length: int, most: int) -> FreeStretches:
+    """Cut stretches as `cut_stretches` does, of free first states."""
+    whole = _places(runs, length, most)
+    first = np.array([place.start == 0 for place in whole], bool)
+    cuts = [place.start + SETTLING * (place.start > 0) for place in whole]
+    before = [place._replace(stop=cut) for place, cut in zip(whole, cuts, strict=True)]
+    after = [place._replace(start=cut) for place, cut in zip(whole, cuts, strict=True)]
+    corrected = np.repeat(~first[None], SETTLING, axis=0)
+    settling = _filled(runs, before, corrected)
+    ticks = max((place.stop - place.start for place in after), default=0)
+    simulated = _filled(runs, after, np.zeros((ticks, len(after)), bool))
+    return FreeStretches(settling, simulated, first)
+
+
+def _places(runs: Sequence[Run], length: int, most: int) -> list[_Place]:
     whole = SETTLING + length
-    places = [
-        (run, int(start))
+    every = [
+        _Place(run, int(start), min(int(start) + whole, len(run.actions)))
         for run in runs
         if len(run.actions) > AT_START
         for start in _starts(len(run.actions), whole)
     ]
-    places = evenly_spread(places, most)
-    ticks = max((min(whole, len(run.actions)) for run, _ in places), default=0)
-    observed, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
+    return evenly_spread(every, most)
+
+
+def _filled(runs: Sequence[Run], places: Sequence[_Place], corrected: Array) -> Stretches:
+    """Return the stretches at places, of which the first ticks may be corrected (T, N)."""
+    ticks, observed, acted = len(corrected), runs[0].observations.shape[1], runs[0].actions.shape[1]
     observations = np.full((ticks, len(places), observed), np.nan)
     actions = np.zeros((ticks, len(places), acted))
-    corrected = np.zeros((ticks, len(places)), bool)
-    for row, (run, start) in enumerate(places):
-        seen = run.observations[start : start + whole]
-        observations[: len(seen), row] = seen
-        actions[: len(seen), row] = run.actions[start : start + whole]
-        corrected[: SETTLING if start else AT_START, row] = True
+    for row, (run, start, stop) in enumerate(places):
+        observations[: stop - start, row] = run.observations[start:stop]
+        actions[: stop - start, row] = run.actions[start:stop]
     counted = np.isfinite(observations) & ~corrected[:, :, None]
     return Stretches(observations, actions, corrected, counted)
 

@@ -16,6 +16,7 @@ from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 FULL = 10.0
@@ -120,7 +121,8 @@ def test_recordings_of_nothing_but_gaps_are_refused() -> None:
 
 def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Trajectory) -> None:
     less = {"narx_features": 2, "refinement": "none", "folds": 3}
-    model = RFFPSR(**QUICK | less).fit([recording])
+    settings = RecipeSettings(state_space_weights=1)  # these would take their share
+    model = RFFPSR(settings=settings, **QUICK | less).fit([recording])
     assert isinstance(model, EnsembleModel)
     kinds = np.array([member.kind for member in model.parts.members])
     assert len(model.parts.weights) == 11

@@ -9,7 +9,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import simulation_rmse
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.n4sid.learner import N4SID
-from rffpsr_ros.models.state_space.learner import NonlinearStateSpace, least_order
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace, least_order, stages_for
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -122,12 +122,23 @@ def test_the_least_order_that_is_as_good_as_any_is_taken() -> None:
     assert least_order({}) == 1
 
 
+def test_stages_end_where_recordings_have_no_room_for_longer_stretches(
+    recording: Trajectory,
+) -> None:
+    assert [stages_for(ticks) for ticks in (10, 80, 81, 230, 231, 830, 831, 10**6)] == [
+        *(1, 1, 2, 2, 3, 3, 4, 4)
+    ]
+    short = [recording.slice(0, 200), recording.slice(200, 400)]
+    learned = [one.record.options["stages"] for one in NonlinearStateSpace(2).path(short)]
+    assert learned == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"order": 0}, "'order' is 0"),
         ({"features": 0}, "'features' is 0"),
-        ({"stages": 9}, "at most 3"),
+        ({"stages": 9}, "at most 4"),
         ({"seed": 1.5}, "'seed' is 1.5; it must be a whole number"),
     ],
 )

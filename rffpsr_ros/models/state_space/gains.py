@@ -1,0 +1,162 @@
+"""The gain by which a system is followed: a Kalman filter's, and steps from there.
+
+When what a system does is learned apart from how it is followed, an old gain need not suit it, nor
+even be stable. A Kalman filter of the mean linear system is; how much its states are disturbed is
+tried, and told by simulations that begin where it leads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from rffpsr_ros.models.state_space.dynamics import StateSpace, advance, step_jacobians
+from rffpsr_ros.models.state_space.sensitivities import (
+    first_states,
+    next_states,
+    simulation_error,
+)
+from rffpsr_ros.models.state_space.stretches import Stretches
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.gauss_newton import Effort, NormalEquations, descend
+from rffpsr_ros.numerics.levenberg_marquardt import DampingRule
+
+DISTURBED = tuple(10.0**power for power in range(-8, 7, 2))
+"""Variances of what disturbs states that are tried, relative to those of their changes."""
+
+STILL = 1e-6
+"""Variance of what disturbs integrators, relative to others'."""
+
+LEAST_VARIANCE = 1e-12
+"""Of changes and of errors, in standard units."""
+
+EFFORT = Effort(4, 1e-2)
+"""Steps of the gain."""
+
+RIDGE = 1e-5
+"""Penalty on the distance to where they start, relative to the error there."""
+
+
+class Motion(NamedTuple):
+    """What is known of a system's simulations."""
+
+    slopes: Array
+    """Mean slopes of the features (f,)."""
+    changes: Array
+    """Mean squares of the changes of states from tick to tick (n,)."""
+    missed: Array
+    """Mean squared errors (d_o,)."""
+
+
+def motion(system: StateSpace, starts: Array, stretches: Stretches) -> Motion:
+    """Return what simulations from states (N, n) tell."""
+    state, ticks = starts, []
+    for t in range(len(stretches.actions)):
+        ahead = advance(system, state, stretches.actions[t])
+        missed = system.bounds(ahead.expected) - stretches.observations[t]
+        missed[~stretches.counted[t]] = np.nan
+        inside = stretches.counted[t].any(axis=1)
+        ticks.append(
+            Motion(ahead.slopes[inside], (ahead.following - state)[inside], missed[inside])
+        )
+        state = ahead.following
+    slopes, moved, errors = (np.concatenate(part) for part in zip(*ticks, strict=True))
+    return Motion(
+        slopes.mean(axis=0),
+        np.square(moved).mean(axis=0) + LEAST_VARIANCE,
+        np.nan_to_num(np.nanmean(np.square(errors), axis=0), nan=1.0) + LEAST_VARIANCE,
+    )
+
+
+def kalman_gains(system: StateSpace, known: Motion) -> Iterator[Array]:
+    """Yield gains (n, d_o) of Kalman filters, for each kind of disturbance of several strengths.
+
+    States are disturbed each by itself, or as actions disturb them; integrators hardly are.
+    """
+    states = system.states
+    by_input = step_jacobians(system, known.slopes)[1]
+    transition, output = by_input[:states, :states], by_input[states:, :states]
+    acting = by_input[:states, states:] @ by_input[:states, states:].T
+    still = np.where(system.integrators > 0, STILL, 1.0)
+    alone = np.diag(known.changes * still)
+    together = acting * np.sqrt(np.outer(still, still)) + STILL * alone
+    for kind in (alone, together * np.trace(alone) / np.trace(together)):
+        for disturbed in DISTURBED:
+            gain = _kalman_gain(transition, output, disturbed * kind, np.diag(known.missed))
+            if gain is not None:
+                yield gain
+
+
+def best_gain(
+    system: StateSpace, known: Motion, stretches: Stretches, rule: DampingRule
+) -> StateSpace:
+    """Return the system with the gain that leads to simulations with the least error."""
+    tried = [system, *(system._replace(gain=gain) for gain in kalman_gains(system, known))]
+    errors = [simulation_error(one, stretches) for one in tried]
+    best = int(np.argmin(errors))
+    if not np.isfinite(errors[best]):
+        return system
+    problem = GainError(tried[best], stretches)
+    start = tried[best].gain.ravel()
+    return problem.with_gain(descend(problem, start, RIDGE * errors[best], start, EFFORT, rule))
+
+
+def _kalman_gain(transition: Array, output: Array, disturbed: Array, missed: Array) -> Array | None:
+    """Return the gain (n, d_o); None where there is none."""
+    try:
+        spread = scipy.linalg.solve_discrete_are(transition.T, output.T, disturbed, missed)
+        innovation = output @ spread @ output.T + missed
+        gain = np.linalg.solve(innovation, output @ spread @ transition.T).T
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    return gain if np.isfinite(gain).all() else None
+
+
+class GainError(NamedTuple):
+    """The mean squared error of simulations by the gain, as one vector (n * d_o,)."""
+
+    system: StateSpace
+    stretches: Stretches
+
+    def with_gain(self, weights: Array) -> StateSpace:
+        """Return the system with another gain (n * d_o,)."""
+        return self.system._replace(gain=weights.reshape(self.system.gain.shape).copy())
+
+    def error(self, weights: Array) -> float:
+        """Return the error; infinite where it is no number."""
+        return simulation_error(self.with_gain(weights), self.stretches)
+
+    def equations(self, weights: Array) -> NormalEquations:
+        """Return error, gradient and J^T J.
+
+        A correction by e = o - its forecast adds K e to the next state, and so K de besides e.
+        """
+        system, stretches = self.with_gain(weights), self.stretches
+        states = system.states
+        state = first_states(system, stretches)
+        carried = np.zeros((*state.shape, weights.size))
+        by_itself = np.eye(states)[:, :, None]
+        total, gradient, curvature = 0.0, np.zeros(weights.size), np.zeros((weights.size,) * 2)
+        for t in range(len(stretches.actions)):
+            ahead = advance(system, state, stretches.actions[t])
+            moves = step_jacobians(system, ahead.slopes)[1][..., :states] @ carried
+            expected = system.bounds(ahead.expected)
+            rows = moves[:, states:] * system.bounds.strictly_inside(expected)[..., None]
+            missed = expected - stretches.observations[t]
+            counted, corrected = stretches.counted[t], stretches.corrected[t]
+            chosen, errors = rows[counted], missed[counted]
+            total += float(errors @ errors)
+            gradient += errors @ chosen
+            curvature += chosen.T @ chosen
+            carried = moves[:, :states]
+            used = np.isfinite(missed) & corrected[:, None]
+            if used.any():
+                carried = carried - np.where(used[:, None], system.gain, 0.0) @ rows
+                error = np.where(used, missed, 0.0)
+                carried -= (by_itself * error[:, None, None]).reshape(len(error), states, -1)
+            state = next_states(system, ahead, missed, corrected)
+        number = max(int(stretches.counted.sum()), 1)
+        return NormalEquations(total / number, gradient / number, curvature / number)
