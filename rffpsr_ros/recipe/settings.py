@@ -150,13 +150,13 @@ class RecipeSettings:
     # select
 
     far_behind: float = 4.0
-    """Of drawn and learned features, what has so many times the other's score on the first fold is
-    learned in one configuration only if drawn - it may steady the blend where a robot goes furthest
-    - and not on the other folds if learned: that takes longest, and steadies nothing."""
+    """Drawn features whose score on the first fold is so many times the best one's are learned in
+    one configuration only: they may steady the blend where a robot goes furthest. Of few data,
+    learned ones so far behind are not learned on the other folds."""
 
     behind: float = 2.0
-    """Learned features whose score there is so many times the best one's are not learned on the
-    other folds either, unless data are few: their weight would be small, and nothing takes
+    """Learned features whose score there is so many times that of the best learned ones are not
+    learned on the other folds, unless data are few: their weight would be small, and nothing takes
     longer."""
 
     hopeless: float = 25.0
