@@ -104,26 +104,29 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[Nonl
     options, like = prepared.options, prepared.recordings[0]
     if not (options.arx_past and options.narx_features):
         return []
+    columns = len(like.observation_names), len(like.action_names)
+
+    def learner(order: int, saturating: bool, integrating: bool) -> NonlinearStateSpace:
+        features, past = settings.state_space_features[saturating], settings.subspace_past
+        return NonlinearStateSpace(
+            order, features, saturating, integrating, past, seed=options.seed
+        )
+
+    def small(one: NonlinearStateSpace) -> bool:
+        return one.weights(*columns) <= settings.state_space_weights
+
+    kinds = list(settings.state_space_features)
     orders = {
         integrating: order
         for integrating in (False, True)
-        if (order := _order(prepared, settings, integrating)) is not None
+        if any(small(learner(1, saturating, integrating)) for saturating in kinds)
+        and (order := _order(prepared, settings, integrating)) is not None
     }
-    columns = len(like.observation_names), len(like.action_names)
     learners = [
-        [
-            NonlinearStateSpace(
-                order, features, saturating, integrating, settings.subspace_past, seed=options.seed
-            )
-            for integrating, order in orders.items()
-        ]
-        for saturating, features in settings.state_space_features.items()
+        [one for i, order in orders.items() if small(one := learner(order, saturating, i))]
+        for saturating in kinds
     ]
-    small = [
-        [one for one in rivals if one.weights(*columns) <= settings.state_space_weights]
-        for rivals in learners
-    ]
-    return [rivals for rivals in small if rivals]
+    return [rivals for rivals in learners if rivals]
 
 
 def _order(prepared: Preparation, settings: RecipeSettings, integrating: bool) -> int | None:
