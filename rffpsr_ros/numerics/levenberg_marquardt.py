@@ -83,6 +83,8 @@ def direction(slope: Array, curvature: Array) -> Array | None:
 
     The curvature (P, P) is positive definite but for that.
     """
+    if not slope.size:  # which SciPy 1.10 does not solve
+        return slope
     try:
         factor = scipy.linalg.cho_factor(curvature, check_finite=False)
     except np.linalg.LinAlgError:

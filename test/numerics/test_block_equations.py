@@ -108,3 +108,17 @@ def test_descent_ends_at_the_minimum_and_ridges_count_each_for_its_parameter() -
     assert abs(held[0]) < 1e-4 < abs(found[0])
     others = np.linalg.lstsq(problem.rows[:, 1:], -problem.missed, rcond=None)[0]
     np.testing.assert_allclose(held[1:], others, atol=1e-3)
+
+
+def test_with_nothing_shared_each_group_has_a_step_of_its_own() -> None:
+    rows, missed = drawn_rows()
+    blocks = in_blocks(rows, missed)
+    alone = blocks._replace(
+        gradient=blocks.gradient[:0],
+        curvature=blocks.curvature[:0, :0],
+        coupling=blocks.coupling[:, :0],
+    )
+    found = alone.step(0.0)
+    assert found is not None
+    expected = -np.linalg.solve(blocks.own_curvature, blocks.own_gradient[..., None])
+    np.testing.assert_allclose(found, expected.ravel(), rtol=0, atol=1e-9)

@@ -7,6 +7,7 @@ tried, and told by simulations that begin where it leads.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -107,7 +108,9 @@ def best_gain(
 def _kalman_gain(transition: Array, output: Array, disturbed: Array, missed: Array) -> Array | None:
     """Return the gain (n, d_o); None where there is none."""
     try:
-        spread = scipy.linalg.solve_discrete_are(transition.T, output.T, disturbed, missed)
+        with warnings.catch_warnings():  # one gain of many, which simulations judge
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+            spread = scipy.linalg.solve_discrete_are(transition.T, output.T, disturbed, missed)
         innovation = output @ spread @ output.T + missed
         gain = np.linalg.solve(innovation, output @ spread @ transition.T).T
     except (np.linalg.LinAlgError, ValueError):
