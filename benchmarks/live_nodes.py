@@ -206,13 +206,25 @@ class Peer:
         from std_srvs.srv import Trigger
 
         kind = kind or Trigger
-        if name not in self._clients:
-            self._clients[name] = self.node.create_client(kind, name)
-        client = self._clients[name]
-        self.until(client.service_is_ready, f"service {name}")
+        client = self._client_of(name, kind)
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"an answer of {name}")
         return future.result()
+
+    def _client_of(self, name: str, kind: Any) -> Any:
+        """Return a client whose service is ready.
+
+        Discovery now and then misses one half of a service for good; a new client finds it.
+        """
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        try:
+            self.until(self._clients[name].service_is_ready, f"service {name}", PATIENCE / 3)
+        except AssertionError:
+            self.node.destroy_client(self._clients[name])
+            self._clients[name] = self.node.create_client(kind, name)
+            self.until(self._clients[name].service_is_ready, f"service {name}")
+        return self._clients[name]
 
     def close(self) -> None:
         """Leave."""
