@@ -21,11 +21,6 @@ from rffpsr_ros.recipe.trials import Trial
 class Learns(Protocol):
     """One fold's learner; see `FoldLearner`."""
 
-    @property
-    def ahead(self) -> bool:
-        """Whether anything is computed beforehand."""
-        ...
-
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Have what comes before refinement computed beforehand."""
         ...
