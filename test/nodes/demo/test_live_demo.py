@@ -13,15 +13,19 @@ from rffpsr_ros.cli.commands.live_demo import pace
 SHORTENED = """
 import sys
 from pathlib import Path
+import numpy as np
 from rffpsr_ros.cli.commands import live_demo as demo
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.forecasts import forecasts
 
 class Compared(demo._Demonstration):
     def _compare(self, run, live):
         offline = load_model(Path(sys.argv[1]) / "synthetic.psr")
-        errors = [horizon_errors(each, [run], 10, start=60).mse for each in (live, offline)]
-        print("live over offline:", *(errors[0] / errors[1]).ravel())
+        made = [np.concatenate([f for _, f in forecasts(m, run, 10, 60)]) for m in (live, offline)]
+        apart = np.median((made[0] - made[1]) ** 2, axis=0).ravel()
+        error = horizon_errors(offline, [run], 10, start=60).mse
+        print("apart over error:", *(apart / error.ravel()))
         return super()._compare(run, live)
 
 demo._Demonstration = Compared
@@ -47,10 +51,10 @@ def test_live_forecasts_beat_the_last_observation(ros_environment: None, tmp_pat
     table = [line.split("  ")[0] for line in done.stdout.splitlines() if "  0." in line]
     assert table == ["RFF-PSR, live", "linear ARX", "last observation"]
     assert "in 150 ticks" in done.stdout
-    (ratios,) = [line for line in done.stdout.splitlines() if line.startswith("live over offline")]
-    # On a busy machine a forecast may be missing; one that assumes other actions than were
-    # announced has an error many times as large.
-    assert all(0.5 < float(ratio) < 2.0 for ratio in ratios.split(": ")[1].split()), ratios
+    (ratios,) = [line for line in done.stdout.splitlines() if line.startswith("apart over error")]
+    # The median, as on a busy machine some forecasts are missing and older ones stand in; under
+    # actions a tick late instead of those announced it is .3 to .8.
+    assert all(float(ratio) < 0.01 for ratio in ratios.split(": ")[1].split()), ratios
     out = tmp_path / "out"
     names = {path.name for path in out.iterdir()}
     kept = {"synthetic.psr", "synthetic.psr.kept"}
