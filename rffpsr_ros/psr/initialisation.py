@@ -6,8 +6,7 @@ recordings ("Model refinement by local optimization").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,32 +32,15 @@ ARX_FLOOR = 1e-9
 """The same of the ARX term's inputs, which are nearly collinear where signals are smooth."""
 
 
-@dataclass(frozen=True)
-class RidgeChoices:
-    """Among which ridges those of the regression before refinement are chosen.
+class Ridges(NamedTuple):
+    """The ridge of each term's weights in one regression; None: the term has none."""
 
-    Attributes
-    ----------
-    arx
-        Of the ARX term: the less noise in a recording, the smaller the best one.
-    remainder
-        Of state and NARX term, of which the largest is tried first.
-    patience
-        After so many smaller ones without a better score none is.
-    light
-        Where refinement from lightly regularised weights starts: more would hold back what gradient
-        steps can still correct.
-    steady
-        Where the robot goes further than it did, a predictor's score is at most so many times that
-        of the ARX term alone: without noise the smallest ridges do best within the recordings, and
-        beyond them forecasts may run away.
-    """
-
-    arx: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-    remainder: tuple[float, ...] = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
-    patience: int = 3
-    light: float = 1e-3
-    steady: float = 5.0
+    arx: float
+    state: float | None
+    """In coordinates in which training states are white, of a model whose forecasts roll out."""
+    narx: float | None
+    """Of features as they are drawn: what is rough costs more than what is smooth, as it does in
+    the Gaussian kernel's own norm (kernel ridge regression)."""
 
 
 class InitialPredictor(NamedTuple):
@@ -74,16 +56,18 @@ class Starts(NamedTuple):
 
     light: InitialPredictor
     best: InitialPredictor
+    reference: InitialPredictor
+    """Gives the weights of the loss: its ARX term was fitted alone, if there is one."""
     score: float  # of the best one
     notes: dict[str, Any]
-    reference: InitialPredictor | None = None
-    """Gives the weights of the loss, if it is not where refinement starts first."""
+    learned: bool = False
+    """Whether features were learned."""
 
 
 class PredictorRegression(NamedTuple):
     """Moments from which the weights of ARX term, state and NARX term follow for any ridges.
 
-    Inputs are [ARX term's | u = q x phi^a | whitened z], the target is the tick's observation.
+    Inputs are [ARX term's | u = q x phi^a | z], the target is the tick's observation.
     """
 
     structure: FixedStructure
@@ -93,30 +77,25 @@ class PredictorRegression(NamedTuple):
     joint_size: int
     narx_coordinates: Array
 
-    def predictor(self, arx_ridge: float, remainder_ridge: float | None) -> InitialPredictor:
-        """Return the predictor: ARX term and the rest by one regression, each with its own ridge.
+    def predictor(self, ridges: Ridges) -> InitialPredictor:
+        """Return the predictor: all terms by one regression, each with its own ridge.
 
-        Without a remainder's ridge the ARX term stands alone. Fitted first and alone it would take
-        from old ticks what is a nonlinear function of the newest ones, and leave over what a short
-        window cannot explain.
+        Fitted first and alone the ARX term would take from old ticks what is a nonlinear function
+        of the newest ones, and leave over what a short window cannot explain.
         """
         cross = self.regression.target_input.mean
         inner = self.regression.input_input.mean
-        ours, rest = slice(0, self.arx_size), slice(self.arx_size, None)
-        if remainder_ridge is None:
-            arx = ridge_regression(cross[:, ours], inner[ours, ours], arx_ridge)
-            remainder = np.zeros_like(cross[:, rest])
-        else:
-            ridges = np.full(len(inner), remainder_ridge)
-            ridges[ours] = arx_ridge
-            both = ridge_regression(cross, inner, ridges)
-            arx, remainder = both[:, ours], both[:, rest]
-        prediction, narx = np.split(remainder.T, [self.joint_size])
-        narx = self.narx_coordinates @ narx
-        parameters = TrainableParameters(*self.dynamics, prediction, arx.T, narx)
+        sizes = self.arx_size, self.joint_size, len(inner) - self.arx_size - self.joint_size
+        used = np.repeat([ridge is not None for ridge in ridges], sizes)
+        each = np.repeat([ridge or 0.0 for ridge in ridges], sizes)[used]
+        weights = np.zeros_like(cross)
+        weights[:, used] = ridge_regression(cross[:, used], inner[np.ix_(used, used)], each)
+        arx, prediction, narx = np.split(weights.T, np.cumsum(sizes)[:-1])
+        parameters = TrainableParameters(*self.dynamics, prediction, arx, narx)
         coordinates = {"narx": self.narx_coordinates}
         if self.arx_size:
-            coordinates["arx"] = whitening(inner[ours, ours], ARX_FLOOR, arx_ridge)
+            ours = inner[: self.arx_size, : self.arx_size]
+            coordinates["arx"] = whitening(ours, ARX_FLOOR, ridges.arx)
         return InitialPredictor(self.structure, parameters, coordinates)
 
 
@@ -153,68 +132,8 @@ def predictor_regression(
     coordinates = np.zeros((0, 0))
     if structure.narx is not None:
         coordinates = narx_whitening(runs, NarxTerm(structure.narx, structure.narx_past))
-    regression, sizes = _add_up(runs, observed, structure, states, coordinates)
+    regression, sizes = _add_up(runs, observed, structure, states)
     return PredictorRegression(structure, dynamics, regression, *sizes, coordinates)
-
-
-def choose_ridges(
-    regression: PredictorRegression,
-    choices: RidgeChoices,
-    score: Callable[[InitialPredictor], float],
-    score_beyond: Callable[[InitialPredictor], float],
-) -> Starts:
-    """Return a lightly regularised predictor, the one with the least score, and what was chosen.
-
-    First the ARX term's ridge is chosen, with that term alone; then the remainder's, or none, so
-    that the second predictor is never worse than the ARX term. ``score_beyond`` tells how it does
-    further out than ``score`` does: what is not steady there is not chosen.
-    """
-    has_arx = regression.arx_size > 0
-    arx_ridges = choices.arx if has_arx else choices.arx[:1]
-    alone = {ridge: score(regression.predictor(ridge, None)) for ridge in arx_ridges}
-    arx_ridge = min(alone, key=lambda ridge: alone[ridge])
-    together = _until_it_gets_worse(
-        choices.remainder,
-        choices.patience,
-        lambda ridge: score(regression.predictor(arx_ridge, ridge)),
-    )
-    better = sorted(together, key=lambda ridge: together[ridge])
-    remainder = better[0] if better else None
-    if has_arx:
-        better = [ridge for ridge in better if together[ridge] < alone[arx_ridge]]
-        most = choices.steady * score_beyond(regression.predictor(arx_ridge, None))
-        remainder = next(
-            (r for r in better if score_beyond(regression.predictor(arx_ridge, r)) <= most), None
-        )
-    notes = {
-        "arx_ridge": arx_ridge if has_arx else None,
-        "arx_score": alone[arx_ridge] if has_arx else None,
-        "remainder_ridge": remainder,
-        "remainder_scores": {str(ridge): value for ridge, value in together.items()},
-    }
-    light = choices.light if remainder is None else min(choices.light, remainder)
-    lowest = alone[arx_ridge] if remainder is None else together[remainder]
-    return Starts(
-        regression.predictor(arx_ridge, light),
-        regression.predictor(arx_ridge, remainder),
-        lowest,
-        notes,
-    )
-
-
-def _until_it_gets_worse(
-    ridges: Sequence[float], patience: int, score: Callable[[float], float]
-) -> dict[float, float]:
-    """Return the scores of ever smaller ridges, until so many in a row have not been better."""
-    scores: dict[float, float] = {}
-    waited = 0
-    for ridge in sorted(ridges, reverse=True):
-        best = min(scores.values(), default=float("inf"))
-        scores[ridge] = score(ridge)
-        waited = 0 if scores[ridge] < best else waited + 1
-        if waited == patience:
-            break
-    return scores
 
 
 def _add_up(
@@ -222,13 +141,13 @@ def _add_up(
     observed: Sequence[Array],
     structure: FixedStructure,
     states: Array,
-    narx_coordinates: Array,
 ) -> tuple[Regression, tuple[int, int]]:
     """Return the moments over all settled ticks; how many inputs are the ARX term's, and u's."""
     columns, acted = runs[0].observations.shape[1], runs[0].actions.shape[1]
     arx_size = ArxTerm(structure.arx_past).size(columns, acted) if structure.arx_past else 0
     joint_size = states.shape[1] * structure.action.size
-    regression = Regression.zeros(columns, arx_size + joint_size + len(narx_coordinates))
+    narx_size = 0 if structure.narx is None else structure.narx.size
+    regression = Regression.zeros(columns, arx_size + joint_size + narx_size)
     position = 0
     for run, seen in zip(runs, observed, strict=True):
         for ticks in tick_chunks(settled_ticks(seen, structure.arx_past)):
@@ -241,7 +160,7 @@ def _add_up(
             if "arx" in features:
                 inputs.insert(0, features["arx"])
             if "narx" in features:
-                inputs.append(features["narx"] @ narx_coordinates)
+                inputs.append(features["narx"])
             regression.add(np.hstack(inputs), windows.target)
         position += len(run.actions)
     return regression, (arx_size, joint_size)

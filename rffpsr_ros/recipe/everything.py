@@ -28,7 +28,7 @@ from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.feature_set import fit_features
-from rffpsr_ros.psr.initialisation import RidgeChoices
+from rffpsr_ros.psr.ridge_choice import RidgeChoices
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 _NOTE = (
@@ -155,14 +155,15 @@ def usual_steps(models: Sequence[RFFPSRModel]) -> int:
 
 def _usual_ridges(models: Sequence[RFFPSRModel], choices: RidgeChoices) -> RidgeChoices:
     """Return the ridges that did best on the parts held out, by the median, as the only choice."""
-    arx, remainder = (
+    arx, state, narx = (
         _usual([_told(model)[name] for model in models])
-        for name in ("arx_ridge", "remainder_ridge")
+        for name in ("arx_ridge", "state_ridge", "narx_ridge")
     )
     return replace(
         choices,
         arx=choices.arx if arx is None else (arx,),
-        remainder=() if remainder is None else (remainder,),
+        state=() if state is None else (state,),
+        narx=() if narx is None else (narx,),
         steady=float("inf"),  # that was looked at on the folds
     )
 

@@ -121,7 +121,7 @@ def test_its_ridges_are_usual_ones_and_nothing_is_held_out(
     served: EnsembleModel, by_fold: EnsembleModel
 ) -> None:
     (model, *_), (family, *_) = own(served), models_by_family(by_fold, FOLDS)
-    for name in ("arx_ridge", "remainder_ridge"):
+    for name in ("arx_ridge", "state_ridge", "narx_ridge"):
         found = [one.record.metrics["refinement"][name] for one in family]
         chosen = model.record.metrics["refinement"][name]
         if None not in found:

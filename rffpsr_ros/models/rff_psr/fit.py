@@ -26,12 +26,7 @@ from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.filter_step import Conditioning, Dynamics
-from rffpsr_ros.psr.initialisation import (
-    InitialPredictor,
-    Starts,
-    choose_ridges,
-    predictor_regression,
-)
+from rffpsr_ros.psr.initialisation import InitialPredictor, Starts, predictor_regression
 from rffpsr_ros.psr.narx_term import NarxDraw
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
@@ -43,6 +38,7 @@ from rffpsr_ros.psr.refinement.rollout_refinement import (
     validation_score,
 )
 from rffpsr_ros.psr.refinement.segments import Segments
+from rffpsr_ros.psr.ridge_choice import choose_ridges
 from rffpsr_ros.psr.system_map import contract
 
 STATE_BLOW_UP = 1e3
@@ -191,13 +187,12 @@ def _refine_in_stages(
     """
     gentle = options.refine_from == "regularised"
     first = [starts.best] if gentle else [starts.light, starts.best]
-    reference = starts.reference or first[0]
-    structure = reference.structure.astype(np.float32)
+    structure = starts.reference.structure.astype(np.float32)
     horizon = options.rollout_horizon
     train = training_segments(prepared.train, structure, options, settings)
     validation = judged_segments(prepared.validation, structure, options, settings)
     stage = _first_stage(options, settings, train.target.shape[2])
-    if starts.reference is not None:  # features were learned
+    if starts.learned:
         stage = replace(stage, patience=settings.learned_patience)
     refined = refine_rollout(
         first, train, validation, stage, generator, progress, starts.reference, workers
@@ -212,7 +207,7 @@ def _refine_in_stages(
     )
     later = [first[0]._replace(parameters=refined.parameters)]
     further = refine_rollout(
-        later, train, validation, stage, generator, progress, reference, workers
+        later, train, validation, stage, generator, progress, starts.reference, workers
     )
     return further._replace(withstood=max(refined.withstood, further.withstood))
 

@@ -83,7 +83,7 @@ def _learned_starts(
     refinement that follows are those of the ARX term as it was regressed: the learned one, which
     has the NARX term beside it, may not stand alone.
     """
-    plain = starts.best
+    plain, alone = starts.best, starts.reference.parameters
     columns, acted = train.observations.shape[2], train.actions.shape[2]
     learning = replace(learning, horizon=min(options.rollout_horizon, options.future))
     arx_past, narx_past = plain.structure.arx_past, plain.structure.narx_past
@@ -92,7 +92,7 @@ def _learned_starts(
         return None
     structure = plain.structure._replace(limits=standard_limits(prepared, options.margin))
     single = plain.structure.astype(np.float32)
-    weights = loss_weights(single, plain.parameters.astype(np.float32), train, fitting.horizon)
+    weights = loss_weights(single, alone.astype(np.float32), train, fitting.horizon)
     learned = learn_features(
         plain.parameters,
         structure,
@@ -109,5 +109,6 @@ def _learned_starts(
     term = NarxTerm(found.narx, found.narx_past)
     coordinates = {**plain.coordinates, "narx": narx_whitening(prepared.train.filled, term)}
     best = InitialPredictor(found, learned.parameters, coordinates)
-    told_by = best._replace(parameters=learned.parameters._replace(arx=plain.parameters.arx))
-    return Starts(best, best, learned.score, starts.notes | learned.notes(), told_by)
+    told_by = best._replace(parameters=learned.parameters._replace(arx=alone.arx))
+    notes = starts.notes | learned.notes()
+    return Starts(best, best, told_by, learned.score, notes, learned=True)

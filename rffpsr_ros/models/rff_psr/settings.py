@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rffpsr_ros.models.rff_psr.filter_monitor import MonitorThresholds
-from rffpsr_ros.psr.initialisation import RidgeChoices
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.rollout_refinement import RefinementOptions
+from rffpsr_ros.psr.ridge_choice import RidgeChoices
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from rffpsr_ros.psr.filter_step import Dynamics
 from rffpsr_ros.psr.initialisation import (
     InitialPredictor,
     PredictorRegression,
+    Ridges,
     Starts,
     predictor_regression,
 )
@@ -142,11 +143,11 @@ class LearnMore:
         prepared, parameters = fit.prepared, self.model.parts.parameters
         structure = self.model.parts.structure._replace(limits=None, start=prepared.train.start())
         chosen = self.model.record.metrics.get("refinement", {})
-        arx_ridge = float(chosen.get("arx_ridge") or 1e-3)
-        remainder = chosen.get("remainder_ridge")
+        told = {name: chosen.get(f"{name}_ridge") for name in Ridges._fields}
+        ridges = Ridges(float(told["arx"] or 1e-3), told["state"], told["narx"])
         known = Dynamics(parameters.covariance, parameters.extended, parameters.initial)
         regressed = _regressed(prepared, structure, known, options, False, generator)
-        coordinates = regressed.predictor(arx_ridge, remainder).coordinates
+        coordinates = regressed.predictor(ridges).coordinates
         warm = InitialPredictor(structure, parameters, coordinates)
         found = contract(fit.stages.features, fit.stages.system)
         anew = _regressed(
@@ -156,15 +157,17 @@ class LearnMore:
             options,
             options.refinement == "rollout",
             generator,
-        ).predictor(arx_ridge, remainder)
+        ).predictor(ridges)
         scores = [start_score(one, prepared, options, self.settings) for one in (warm, anew)]
-        notes = {"arx_ridge": chosen.get("arx_ridge"), "remainder_ridge": remainder}
+        notes = {f"{name}_ridge": ridge for name, ridge in told.items()}
         notes |= {"warm_score": scores[0], "two_stage_score": scores[1]}
         judges = [dict(one.record.metrics["refinement"]) for one in self.on_folds] or [notes]
         warmer = [one["warm_score"] <= one["two_stage_score"] for one in judges]
         goes_on = 2 * sum(warmer) > len(warmer)
-        best = warm if goes_on else anew
-        return Starts(best, best, scores[0] if goes_on else scores[1], notes)
+        best, score = (warm, scores[0]) if goes_on else (anew, scores[1])
+        arx = regressed.predictor(Ridges(ridges.arx, None, None)).parameters.arx
+        reference = best._replace(parameters=best.parameters._replace(arx=arx))
+        return Starts(best, best, reference, score, notes)
 
 
 def _regressed(

@@ -84,7 +84,7 @@ def model(request: pytest.FixtureRequest) -> RFFPSRModel:
         "every part": {},
         "no NARX term": {"narx_features": 0},
         "the state alone": {"narx_features": 0, "arx_past": 0, "regularisation": 1e-2},
-        "bounded": {},
+        "bounded": {"regularisation": 1e-2},
     }
     runs = two_channel_runs()
     if request.param == "bounded":
