@@ -38,12 +38,12 @@ def error(model: PredictiveModel[Any]) -> float:
     return float(np.mean(model.record.metrics["validation_mse"]))
 
 
-@pytest.mark.parametrize(("units", "bent"), [("waves", False), ("sigmoids", True)])
-def test_learned_features_forecast_better_and_are_told_of(units: str, bent: bool) -> None:
-    drawn, found = (
-        learned(bent, narx_features=8, iterations=80, narx_learning=how, narx_units=units, seed=3)
-        for how in ("off", "on")
-    )
+@pytest.mark.parametrize(("units", "bent", "seed"), [("waves", False, 0), ("sigmoids", True, 3)])
+def test_learned_features_forecast_better_and_are_told_of(
+    units: str, bent: bool, seed: int
+) -> None:
+    options = {"narx_features": 8, "iterations": 80, "narx_units": units, "seed": seed}
+    drawn, found = (learned(bent, **options, narx_learning=how) for how in ("off", "on"))
     assert isinstance(found, RFFPSRModel)
     assert isinstance(found.parts.structure.narx, SigmoidMap) is (units == "sigmoids")
     notes, before = (model.record.metrics["refinement"] for model in (found, drawn))
