@@ -78,6 +78,11 @@ def saturated(run: Trajectory) -> Trajectory:
     return Trajectory(np.minimum(run.observations, [0.2, 0.1]), run.actions, run.period)
 
 
+def bent(run: Trajectory) -> Trajectory:
+    """Return a run as sensors would show it that are not linear, so that every term has a part."""
+    return Trajectory(np.tanh(2 * run.observations), run.actions, run.period)
+
+
 @pytest.fixture(scope="module", params=["every part", "no NARX term", "the state alone", "bounded"])
 def model(request: pytest.FixtureRequest) -> RFFPSRModel:
     without: dict[str, dict[str, Any]] = {
@@ -87,10 +92,16 @@ def model(request: pytest.FixtureRequest) -> RFFPSRModel:
         "bounded": {"regularisation": 1e-2},
     }
     runs = two_channel_runs()
-    if request.param == "bounded":
-        runs = [saturated(run) for run in runs]
-    model = SingleRFFPSR(**{**QUICK, **without[request.param]}).fit(runs)
+    if request.param != "the state alone":
+        seen = saturated if request.param == "bounded" else bent
+        runs = [seen(run) for run in runs]
+    short = {"arx_past": 1, "narx_past": 1}  # so that there is something left for the state
+    model = SingleRFFPSR(**{**QUICK, **short, **without[request.param]}).fit(runs)
     assert (model.parts.structure.bounds is not None) == (request.param == "bounded")
+    parameters = model.parts.parameters
+    assert parameters.prediction.any()
+    assert parameters.arx.any() == (request.param != "the state alone")
+    assert parameters.narx.any() == (request.param in {"every part", "bounded"})
     return model
 
 
