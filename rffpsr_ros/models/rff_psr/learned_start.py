@@ -80,7 +80,7 @@ def _learned_starts(
     """Return starts with learned features, in which the state has no weight yet.
 
     None where columns are so many that a step would cost too much. The weights of the loss in the
-    refinement that follows are those of the ARX term as it was regressed: the learned one, which
+    refinement that follows are those of the ARX term as it was fitted alone: the learned one, which
     has the NARX term beside it, may not stand alone.
     """
     plain, alone = starts.best, starts.reference.parameters

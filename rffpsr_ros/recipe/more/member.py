@@ -147,8 +147,8 @@ class LearnMore:
         ridges = Ridges(float(told["arx"] or 1e-3), told["state"], told["narx"])
         known = Dynamics(parameters.covariance, parameters.extended, parameters.initial)
         regressed = _regressed(prepared, structure, known, options, False, generator)
-        coordinates = regressed.predictor(ridges).coordinates
-        warm = InitialPredictor(structure, parameters, coordinates)
+        alone = regressed.predictor(Ridges(ridges.arx, None, None))
+        warm = InitialPredictor(structure, parameters, alone.coordinates)
         found = contract(fit.stages.features, fit.stages.system)
         anew = _regressed(
             prepared,
@@ -165,8 +165,7 @@ class LearnMore:
         warmer = [one["warm_score"] <= one["two_stage_score"] for one in judges]
         goes_on = 2 * sum(warmer) > len(warmer)
         best, score = (warm, scores[0]) if goes_on else (anew, scores[1])
-        arx = regressed.predictor(Ridges(ridges.arx, None, None)).parameters.arx
-        reference = best._replace(parameters=best.parameters._replace(arx=arx))
+        reference = best._replace(parameters=best.parameters._replace(arx=alone.parameters.arx))
         return Starts(best, best, reference, score, notes)
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from rffpsr_ros.cli.commands import live_demo as demo
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
-from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.forecasts import forecasts
+from rffpsr_ros.models.loading import load_model
 
 class Compared(demo._Demonstration):
     def _compare(self, run, live):
