@@ -351,20 +351,21 @@ def learn(system: System, folder: Path, name: str) -> Path:
 
     configuration = channels(system)
     low, high = system.action_limits
+    # Bands are of long runs: a robot that is watched for long goes where 120 ticks do not lead.
     runs = [
-        simulate(system, np.random.default_rng(n).uniform(low, high, (120, len(low))), seed=n)
-        for n in range(4)
+        simulate(system, np.random.default_rng(n).uniform(low, high, (ticks, len(low))), seed=n)
+        for n, ticks in enumerate(4 * [120] + 4 * [400])
     ]
     observed = [f"joints.{f}" for f in configuration.observations[0].fields]
     acted = [f"command.{f}" for f in configuration.actions[0].fields]
     named = [Trajectory(r.observations, r.actions, r.period, observed, acted) for r in runs]
     model = SingleRFFPSR(
         iterations=5, features=40, past=8, future=5, arx_past=8, narx_features=20
-    ).fit(named[:3], named[3:])
+    ).fit(named[:3], named[3:4])
     signature = Signature.of(named[0])
     model = model.replaced(
         signature=replace(signature, channels=configuration.to_mapping()),
-        bands=conformal_bands(residuals(model, named[3:], 5, 9)),
+        bands=conformal_bands(residuals(model, named[4:], 5, 9)),
     )
     path = folder / f"{name}.psr"
     model.save(path)
