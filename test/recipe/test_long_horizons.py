@@ -19,6 +19,8 @@ from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
 
+pytestmark = pytest.mark.long
+
 SETTINGS = RecipeSettings()
 TICKS = 220
 

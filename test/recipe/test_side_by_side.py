@@ -11,6 +11,8 @@ from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
+pytestmark = pytest.mark.long
+
 QUICK: dict[str, Any] = {"features": 30, "narx_features": 20, "iterations": 20}
 
 

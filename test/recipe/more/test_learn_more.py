@@ -21,6 +21,8 @@ from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
 
+pytestmark = pytest.mark.long
+
 QUICK: dict[str, Any] = {
     "past": 6,
     "future": 4,
