@@ -176,6 +176,15 @@ def arx_term_alone(parameters: TrainableParameters) -> TrainableParameters:
     )
 
 
-def needed_structure(parameters: TrainableParameters, structure: FixedStructure) -> FixedStructure:
-    """Return the structure without a NARX term that has no weight: its features are costly."""
-    return structure if parameters.narx.any() else structure._replace(narx=None)
+def for_predictions(
+    parameters: TrainableParameters, structure: FixedStructure
+) -> tuple[TrainableParameters, FixedStructure]:
+    """Return what gives the same predictions at less cost, but no gradients at the weights.
+
+    A NARX term without weight is left out; the features of another one are its summand itself.
+    """
+    if structure.narx is None or not parameters.narx.any():
+        return parameters, structure._replace(narx=None)
+    summed = structure._replace(narx=structure.narx.weighted(parameters.narx))
+    columns = parameters.narx.shape[1]
+    return parameters._replace(narx=np.eye(columns, dtype=parameters.narx.dtype)), summed

@@ -25,7 +25,7 @@ from rffpsr_ros.psr.predictor import (
     Prediction,
     TrainableParameters,
     add_prediction_gradient,
-    needed_structure,
+    for_predictions,
     predict_observation,
 )
 from rffpsr_ros.psr.refinement.segments import Origins, Segments
@@ -199,9 +199,9 @@ def rollout_errors(
 ) -> Array:
     """Return squared errors (B, H, d_o), standardised; NaN where there is no target.
 
-    What has no weight in predictions is not computed.
+    What predictions do not need is not computed.
     """
-    structure = needed_structure(parameters, structure)
+    parameters, structure = for_predictions(parameters, structure)
     if parameters.prediction.any():
         states, _ = filter_segments(parameters, structure, segments, keep=False)
         predicted, _ = roll_out(
