@@ -161,6 +161,16 @@ def check(loss, parameters: TrainableParameters, gradient: TrainableParameters, 
     assert numeric == pytest.approx(analytic, rel=1e-6)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_errors_are_those_that_the_loss_sums_up(case: str) -> None:
+    parameters, structure, segments, _, _ = CASES[case]
+    starts = origins(segments, FUTURE)
+    weighing = np.random.default_rng(0).uniform(0.5, 2, (FUTURE, OBSERVED))
+    errors = rollout_errors(parameters, structure, segments, starts, FUTURE)
+    loss, _ = rollout_loss(parameters, structure, segments, starts, weighing)
+    assert np.nansum(weighing * errors) / len(errors) == pytest.approx(loss, rel=1e-10)
+
+
 def test_without_their_weights_state_and_narx_term_are_left_out_of_errors() -> None:
     given = problem(1.5, bounds=BOUNDS)
     starts = origins(given.segments, 4)
