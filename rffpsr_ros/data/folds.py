@@ -51,6 +51,7 @@ def folds(
     whole_from: int | None = None,
     rounds: int = 1,
     lasting: int = 1,
+    changing: bool = False,
 ) -> list[Fold]:
     """Return ``count`` folds of whole trajectories, or of parts of a few.
 
@@ -58,7 +59,9 @@ def folds(
     same fold. Fewer are cut into ``count`` parts each, where a part has at least ``shortest``
     ticks; what lies before and after the part held out are then two trajectories, so that nothing
     spans the gap. A long trajectory is so cut up to ``rounds`` times in a row, which spreads a
-    fold over it, as long as parts keep ``lasting`` ticks.
+    fold over it, as long as parts keep ``lasting`` ticks. If folds are ``changing``, each holds out
+    the part before that of the round before: where a robot does the same again and again, every
+    fold so holds out something of everything.
 
     Raises
     ------
@@ -75,7 +78,10 @@ def folds(
             f" ticks to cut; there are {len(trajectories)}, the longest of"
             f" {max(map(len, trajectories), default=0)} ticks"
         )
-    return [_parts(trajectories, fold, count, shortest, rounds, lasting) for fold in range(count)]
+    return [
+        _parts(trajectories, fold, count, shortest, rounds, lasting, changing)
+        for fold in range(count)
+    ]
 
 
 def _parts(
@@ -85,6 +91,7 @@ def _parts(
     shortest: int,
     rounds: int,
     lasting: int,
+    changing: bool,
 ) -> Fold:
     """Hold out the same parts of every trajectory that is long enough."""
     train, held_out = [], []
@@ -92,7 +99,10 @@ def _parts(
         possible = len(trajectory) // (count * shortest)
         pieces = count * min(rounds, possible, max(len(trajectory) // (count * lasting), 1))
         kept_from = 0
-        for first, last in _cuts(len(trajectory), pieces)[fold::count]:
+        for place, (first, last) in enumerate(_cuts(len(trajectory), pieces)):
+            turn = place // count if changing else 0
+            if (place + turn) % count != fold:
+                continue
             if first > kept_from:
                 train.append(trajectory.slice(kept_from, first))
             held_out.append(trajectory.slice(first, last))

@@ -23,9 +23,13 @@ def robust_score(errors: Array) -> float:
 def group_errors(squared: Array, group: Array) -> Array:
     """Return mean squared errors (groups, H) of errors (B, H, d_o), summed over observations."""
     total = squared.sum(axis=2)
-    return np.array(
-        [
-            [np.nanmean(column) if np.isfinite(column).any() else np.nan for column in part.T]
-            for part in (total[group == g] for g in np.unique(group))
-        ]
-    )
+    order = np.argsort(group, kind="stable")
+    first = np.unique(group[order], return_index=True)[1]
+    total = total[order]
+
+    def summed(values: Array) -> Array:
+        return np.asarray(np.add.reduceat(values, first, axis=0))
+
+    missing = np.isnan(total)
+    mean = summed(np.where(missing, 0.0, total)) / np.maximum(summed(~missing * 1.0), 1)
+    return np.where(summed(np.isfinite(total) * 1.0) > 0, mean, np.nan)

@@ -9,13 +9,14 @@ does, which has to remember all of the past. Not the paper's, and off in `RFFPSR
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.data.moments import Moment
 from rffpsr_ros.data.scaling import Run
-from rffpsr_ros.data.tick_windows import newest_ticks, tick_chunks, tick_windows
+from rffpsr_ros.data.tick_windows import TickWindows, newest_ticks, tick_chunks, tick_windows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.coordinates import whitening
 from rffpsr_ros.psr.feature_maps import Features
@@ -33,6 +34,9 @@ TOLERANCE = 1e-7
 
 WHITENING_FLOOR = 1e-4
 """Directions weaker than this, relative to the strongest, are not amplified further."""
+
+TOLD_BY = 4000
+"""Ticks that tell directions and second moments of features, about: evenly spread, of many."""
 
 Box = tuple[Array, Array, Array, Array]
 """Low and high of observations, then of actions."""
@@ -95,16 +99,15 @@ def draw_narx_features(
     whole = past * (columns + acted) + acted
     seen = past * columns if wanted.affine else whole
 
-    def inputs() -> Iterator[Array]:
-        for run in runs:
-            for ticks in tick_chunks(np.arange(len(run.actions))):
-                windows = tick_windows(run, past, ticks)
-                yield narx_inputs(past, windows.observations, windows.actions)[:, :seen]
+    def inputs(every: int) -> Iterator[Array]:
+        for windows in _windows(runs, past, every):
+            yield narx_inputs(past, windows.observations, windows.actions)[:, :seen]
 
-    points = _sample(inputs, sum(len(run.actions) for run in runs), generator)
+    points = _sample(partial(inputs, 1), _ticks(runs), generator)
     count = wanted.frequencies
     rank = max(1, round(RANK * count))
-    drawn = draw_feature_map(points, count, wanted.bandwidth, rank, TOLERANCE, generator, inputs)
+    told_by = partial(inputs, _stride(runs))
+    drawn = draw_feature_map(points, count, wanted.bandwidth, rank, TOLERANCE, generator, told_by)
     return drawn._replace(frequencies=np.pad(drawn.frequencies, ((0, 0), (0, whole - seen))))
 
 
@@ -124,9 +127,22 @@ def _sample(
 def narx_whitening(runs: Sequence[Run], term: NarxTerm) -> Array:
     """Return T (r_z, r_z) such that the features of the runs' ticks times T are nearly white."""
     moment = Moment.zeros(term.features.size, term.features.size)
-    for run in runs:
-        for ticks in tick_chunks(np.arange(len(run.actions))):
-            windows = tick_windows(run, term.past, ticks)
-            features, _ = term.with_pullback(windows.observations, windows.actions)
-            moment.add(features, features)
+    for windows in _windows(runs, term.past, _stride(runs)):
+        features, _ = term.with_pullback(windows.observations, windows.actions)
+        moment.add(features, features)
     return whitening(moment.mean, WHITENING_FLOOR)
+
+
+def _windows(runs: Sequence[Run], past: int, every: int) -> Iterator[TickWindows]:
+    """Yield the windows before every n-th tick of each run, in chunks."""
+    for run in runs:
+        for ticks in tick_chunks(np.arange(0, len(run.actions), every)):
+            yield tick_windows(run, past, ticks)
+
+
+def _ticks(runs: Sequence[Run]) -> int:
+    return sum(len(run.actions) for run in runs)
+
+
+def _stride(runs: Sequence[Run]) -> int:
+    return max(1, _ticks(runs) // TOLD_BY)

@@ -91,8 +91,8 @@ def families(
     it may, learned, as waves and as sigmoids. Drawn ones are the surer where a robot goes beyond
     what it was learned from, learned ones by far the more exact within. Of so many columns that a
     step would cost more, live use of several families would, too: there drawn ones are
-    configurations of one, and sigmoids alone are learned, beside a shorter ARX term, to be kept if
-    they are clearly better.
+    configurations of one, of which the one that starts best is refined, and sigmoids alone are
+    learned, beside a shorter ARX term, to be kept if they are clearly better.
     """
     drawn = configurations(options, settings)
     safest = SAFE if SAFE in drawn else next(iter(drawn))
@@ -107,7 +107,8 @@ def families(
         affine, learned = [], _learned_beside_less(drawn[safest], settings, columns, acted)
     steps = settings.fit.features.within(options.iterations).steps
     wanted = learned if options.narx_learning == "auto" and steps else []
-    return [Family("rff_psr", drawn, safest), *affine, *wanted]
+    costly = any(one.costly for one in learned)
+    return [Family("rff_psr", drawn, safest, by_start=costly), *affine, *wanted]
 
 
 def _learned(

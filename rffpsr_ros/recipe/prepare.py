@@ -112,7 +112,7 @@ def _for_several_models(
     options, windows = supported_windows(options, together, settings)
     whole, gaps = _looked_over(together, (), options, settings)
     options = options.following(whole.summary.windows)
-    parts = _parts(whole.train, count, options, settings)
+    parts = _parts(whole.train, count, options, settings, changing=True)
     return Preparation(options, whole.train, _checked(parts, options), windows + gaps)
 
 
@@ -204,13 +204,21 @@ def _looked_over(
 
 
 def _parts(
-    recordings: Sequence[Trajectory], count: int, options: RFFPSROptions, settings: RecipeSettings
+    recordings: Sequence[Trajectory],
+    count: int,
+    options: RFFPSROptions,
+    settings: RecipeSettings,
+    changing: bool = False,
 ) -> Sequence[Fold]:
-    """Return what each model learns from; nothing if recordings are too few, or too short."""
+    """Return what each model learns from; nothing if recordings are too few, or too short.
+
+    Folds are not ``changing`` where data are few: a record that rings down is told least by its
+    first part, and each fold has to hold out parts like the rest.
+    """
     shortest = 2 * (options.past + options.future + 1)
     rounds, block = settings.rounds, settings.block_ticks
     try:
-        return folds(recordings, count, shortest, settings.whole_from, rounds, block)
+        return folds(recordings, count, shortest, settings.whole_from, rounds, block, changing)
     except InputError:
         return []
 

@@ -25,8 +25,8 @@ class Learns(Protocol):
         """Have what comes before refinement computed beforehand."""
         ...
 
-    def expect(self, options: RFFPSROptions) -> None:
-        """Have a trial computed beforehand."""
+    def expect(self, options: RFFPSROptions, urgency: int = 0) -> None:
+        """Have a trial computed beforehand; the less ``urgency`` is, the earlier it is begun."""
         ...
 
     def start_score(self, options: RFFPSROptions) -> float:
@@ -102,6 +102,8 @@ def _leads(
     for family in quick:
         for learner in _judges(learners, few)[1:]:
             learner.begin(family.configurations.values())
+    for family in slow[1:]:  # mostly wanted, and nobody else may have anything to do
+        first.expect(family.configurations[family.safe], urgency=1)
     return found
 
 
@@ -115,11 +117,12 @@ def _learned_families(
     """Return the best configurations of families whose features are learned, if promising.
 
     On the first fold they must be clearly better than drawn features as these start - if they are
-    costly, than refined ones - and not far behind each other, for nothing takes longer. Of few data
-    that takes no time, and the first fold tells little. How far windows reach is chosen with the
-    first of these families, for all.
+    costly, than refined ones - and not far behind each other, for nothing takes longer. Where none
+    are, the best of those that come near are learned without a choice: they agree less with drawn
+    ones than these with each other. Of few data that takes no time, and the first fold tells
+    little. How far windows reach is chosen with the first of these families, for all.
     """
-    first, found = learners[0], list[Selection]()
+    first, found, near = learners[0], list[Selection](), dict[float, Family]()
     drawn = min(lead.score for lead in leads)
     best = float("inf")
     for offered in families:
@@ -131,9 +134,13 @@ def _learned_families(
         else:
             if family.costly:
                 drawn = min(_score([first.trial(lead.options)]) for lead in leads)
+            elif score <= settings.near * drawn:
+                near[score] = family.only(family.safe)
             promising = score <= min(settings.behind * best, settings.clearly_better * drawn)
         if promising:
             found.append(_best_of(family, learners, settings, few))
+    if near and not found:
+        found.append(_best_of(near[min(near)], learners, settings, few))
     return found
 
 

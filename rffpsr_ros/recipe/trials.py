@@ -96,13 +96,13 @@ class FoldLearner:
             if start not in self._beginnings and (task := self._task([start])).missing:
                 self._beginnings[start] = self._workers.submit(task, self._progress, urgency)
 
-    def expect(self, options: RFFPSROptions) -> None:
+    def expect(self, options: RFFPSROptions, urgency: int = 0) -> None:
         """Have a trial computed beforehand, unless it was made already."""
         if not self.ahead:
             return
         options = self._own(options)
         if options not in self._expected and options not in self._trials:
-            self._expected[options] = self._tried(options)
+            self._expected[options] = self._tried(options, urgency)
 
     def start_score(self, options: RFFPSROptions) -> float:
         """Return the score of the best start of refinement."""
@@ -176,7 +176,7 @@ class FoldLearner:
         if wanted is not None:
             self._begun = self._begun.together_with(wanted.result())
 
-    def _tried(self, options: RFFPSROptions) -> Pending[_Tried]:
+    def _tried(self, options: RFFPSROptions, urgency: int = 0) -> Pending[_Tried]:
         """Have a trial computed, by one of the workers or with their help."""
         self._take_beginning(options)
         usual = self._settings.fit
@@ -187,7 +187,7 @@ class FoldLearner:
         beginning = self._task([options])
         if options.minibatches == 1:
             task = _Refinement(beginning, options, settings)
-            return self._workers.submit(task, self._progress)
+            return self._workers.submit(task, self._progress, urgency)
         task = _Refinement(beginning, options, settings, self._workers)
         return THIS_PROCESS.submit(task, self._progress)
 

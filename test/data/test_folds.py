@@ -27,17 +27,22 @@ def ticks(trajectories: list[Trajectory]) -> list[float]:
     return [float(tick) for t in trajectories for tick in t.observations[:, 0]]
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=7), st.integers(2, 5))
+@given(
+    st.lists(st.integers(1, 90), min_size=1, max_size=7),
+    st.integers(2, 5),
+    st.integers(1, 4),
+    st.booleans(),
+)
 def test_every_tick_is_held_out_at_most_once_and_learned_from_otherwise(
-    lengths: list[int], count: int
+    lengths: list[int], count: int, rounds: int, changing: bool
 ) -> None:
     data = recordings(lengths)
     cut = len(data) < count
     if cut and max(lengths) < count * SHORTEST:
         with pytest.raises(InputError, match="folds need"):
-            folds(data, count, SHORTEST)
+            folds(data, count, SHORTEST, rounds=rounds, changing=changing)
         return
-    parts = folds(data, count, SHORTEST)
+    parts = folds(data, count, SHORTEST, rounds=rounds, changing=changing)
     assert len(parts) == count
     everything = ticks(data)
     for train, held_out in parts:
@@ -50,3 +55,10 @@ def test_every_tick_is_held_out_at_most_once_and_learned_from_otherwise(
     assert len(judged) == len(set(judged))
     if not cut:
         assert sorted(judged) == everything
+
+
+def test_of_what_is_repeated_each_fold_holds_out_all_once() -> None:
+    (run,) = recordings([9 * SHORTEST])
+    for _, held_out in folds([run], 3, SHORTEST, rounds=3, changing=True):
+        in_round = np.array(ticks(held_out)) % (3 * SHORTEST)
+        assert sorted(in_round) == list(range(3 * SHORTEST))

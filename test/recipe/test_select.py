@@ -60,7 +60,7 @@ class Fold:
     def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
         """Nothing is computed beforehand."""
 
-    def expect(self, options: RFFPSROptions) -> None:
+    def expect(self, options: RFFPSROptions, urgency: int = 0) -> None:
         if self.ahead:
             self.made.append((f"{name_of(options)}?", self.number))
 
@@ -230,9 +230,12 @@ def test_of_many_columns_they_are_kept_if_they_are_clearly_better(
         (0.6, False, {"rff_psr": 1, "rff_psr, learned waves": 2}),
         (0.3, False, {"rff_psr": 1, "rff_psr, learned waves": 2}),
         (0.03, False, {"rff_psr, learned waves": 2}),
-        # Learned features must be clearly better than drawn ones as these start.
+        # Learned features must be clearly better than drawn ones as these start, for a choice ...
         (1.7, False, {"rff_psr": 4, "rff_psr, learned waves": 2}),
-        (1.9, False, {"rff_psr": 4}),
+        (1.9, False, {"rff_psr": 4, "rff_psr, learned waves": 1}),
+        # ... and near them to be learned at all.
+        (2.3, False, {"rff_psr": 4, "rff_psr, learned waves": 1}),
+        (2.5, False, {"rff_psr": 4}),
         (7.9, True, {"rff_psr": 4, "rff_psr, learned waves": 2}),
         (8.1, True, {"rff_psr": 4}),
     ],
@@ -288,6 +291,34 @@ def test_learned_features_far_behind_other_ones_are_not_learned_on_the_other_fol
     select(learners, offered(), RecipeSettings(), few)
     tried = {fold for name, fold in made if name == "learned waves"}
     assert tried == ({0, 1, 2} if kept else {0})
+
+
+@pytest.mark.parametrize(
+    ("sigmoids", "kept"),
+    [(2.1, {"sigmoids"}), (2.3, {"waves"}), (1.7, {"sigmoids"}), (1.5, {"sigmoids"})],
+)
+def test_of_learned_features_that_only_come_near_the_best_are_kept(
+    sigmoids: float, kept: set[str]
+) -> None:
+    scores = {
+        "regularised": (1.0,) * 3,  # which starts with 2
+        "learned sigmoids": (sigmoids,) * 3,
+        "learned waves": (2.2,) * 3,
+    }
+    learners = [Fold(n, scores, []) for n in range(3)]
+    found = select(learners, offered(), RecipeSettings(), few=False)
+    assert {one.options.narx_units for one in found if "learned" in one.family} == kept
+
+
+def test_of_many_columns_the_best_start_of_drawn_features_is_refined_alone() -> None:
+    made: list[tuple[str, int]] = []
+    scores = {"short": (1.0, 1.0, 1.0), "regularised": (1.1, 0.8, 1.0)}
+    learners = [Fold(n, scores, made) for n in range(3)]
+    several = families(RFFPSROptions(), RecipeSettings(), 6, 6)
+    (drawn,) = select(learners, several, RecipeSettings(), few=False)
+    assert name_of(drawn.options) == "regularised"
+    tried = {name for name, _ in made if "learned" not in name}
+    assert tried == {"short", "regularised"}  # the former told whether learned ones are kept
 
 
 def test_windows_are_as_long_as_those_of_the_family_that_is_learned_first() -> None:
@@ -360,4 +391,5 @@ def test_what_takes_long_is_begun_first_and_starts_of_the_others_meanwhile() -> 
     assert [one.options for one in found] == [one.options for one in without]
     assert [one for one in made if not one[0].endswith("?")] == plain
     assert made[:2] == [("learned sigmoids?", 0), ("learned sigmoids, longer?", 0)]
+    assert ("learned waves?", 0) in made
     assert {("regularised?", 1), *(("affine, 2?", fold) for fold in range(3))} <= set(made)

@@ -127,12 +127,15 @@ def test_the_linear_arx_is_that_of_all_recordings() -> None:
 
 
 def test_a_single_model_learns_on_too() -> None:
-    first = RFFPSR(**QUICK, folds=1).fit_and_keep(swings(6, 0))
-    assert {one.held_out_by for one in first.kept.recordings} == {0, EVERYONE}
-    more = learn_more(first.model, first.kept, swings(6, 1))
-    assert isinstance(more.model, RFFPSRModel)
-    test = swings(4, 99, 200)
-    assert error(more.model, test) < error(first.model, test)
+    test, before, after = swings(12, 99), [], []
+    for seed in range(3):  # of one alone, chance may have more to say than twice the data
+        first = RFFPSR(**QUICK, folds=1, seed=seed).fit_and_keep(swings(6, 0))
+        assert {one.held_out_by for one in first.kept.recordings} == {0, EVERYONE}
+        more = learn_more(first.model, first.kept, swings(6, 1))
+        assert isinstance(more.model, RFFPSRModel)
+        before.append(error(first.model, test))
+        after.append(error(more.model, test))
+    assert np.mean(after) < 0.9 * np.mean(before)
 
 
 def test_what_is_kept_comes_back_from_its_file(learned: Learned, tmp_path: Path) -> None:
