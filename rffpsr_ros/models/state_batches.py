@@ -27,9 +27,9 @@ def stack_states(states: Sequence[StateT]) -> StateT:
 
 def _stacked(parts: Sequence[Any]) -> Any:
     """Stack arrays; of tuples of arrays, their entries."""
-    if isinstance(parts[0], np.ndarray):  # asking each whether it is a compact state takes longer
+    if isinstance(parts[0], np.ndarray):
         return np.stack(parts)
-    plain = [part.plain if isinstance(part, CompactState) else part for part in parts]
+    plain = [getattr(part, "plain", part) for part in parts]  # compact states, or not
     first = plain[0]
     if not isinstance(first, tuple):
         return np.stack(plain)
