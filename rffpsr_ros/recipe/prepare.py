@@ -212,8 +212,8 @@ def _parts(
 ) -> Sequence[Fold]:
     """Return what each model learns from; nothing if recordings are too few, or too short.
 
-    Folds are not ``changing`` where data are few: a record that rings down is told least by its
-    first part, and each fold has to hold out parts like the rest.
+    Folds are not ``changing`` where data are few: of a record that rings down each has to hold out
+    parts like the rest, in turn.
     """
     shortest = 2 * (options.past + options.future + 1)
     rounds, block = settings.rounds, settings.block_ticks

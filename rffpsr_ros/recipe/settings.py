@@ -161,8 +161,8 @@ class RecipeSettings:
 
     near: float = 1.2
     """Learned features whose score there is at most so many times that of drawn ones may still
-    better the blend: two swimmers of which it was 1.06 and 1.03 are
-    forecast with .79 and .94 of the error."""
+    better the blend: two swimmers of which it was 1.06 and 1.03 are forecast with .79 and .94 of
+    the error."""
 
     hopeless: float = 25.0
     """What has so many times the other's score there is not learned on the other folds, either. A
