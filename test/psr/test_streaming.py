@@ -57,8 +57,9 @@ def assert_same(found: SystemMap, expected: SystemMap, tolerance: float = 1e-9) 
 def test_what_is_kept_gives_the_system_map_of_two_stage_regression(method: Any, count: int) -> None:
     chosen = options(stage_one=method)
     system, kept = learned(runs(count, 60), chosen)
-    # Features are in single precision, whose last digits depend on the library that adds them up.
-    assert_same(system_of(kept, chosen), system, 1e-7)
+    # Features are in single precision: one last digit of theirs (1.2e-7) depends on the library
+    # that adds them up and on what else is in their chunk, and the inverses magnify it.
+    assert_same(system_of(kept, chosen), system, 2e-6)
 
 
 @pytest.mark.parametrize("method", ["joint", "conditional"])
