@@ -25,6 +25,7 @@ from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.compressed.learner import Compressed
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
@@ -105,7 +106,8 @@ def _with_limits(by_name: Mapping[str, PredictiveModel[Any]]) -> PredictiveModel
     weights = np.full((4, 2, 3), 1 / 3)
     limits = OutputLimits(np.full(2, -5.0), np.full(2, 5.0), 0)
     bounds = Bounds(np.full(2, -np.inf), np.full(2, 9.0))
-    parts = EnsembleParts(members, weights, limits, bounds)
+    reach = Reach(np.full(weights.shape, 0.5))
+    parts = EnsembleParts(members, weights, limits, bounds, reach)
     return _served(EnsembleModel(members[0].signature, TrainingRecord(), parts))
 
 

@@ -17,11 +17,13 @@ import scipy.optimize
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.forecasts import errors_by_origin, targets_by_origin
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.reach_choice import errors_within_reach, reach_of
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -34,6 +36,7 @@ class Blend(NamedTuple):
 
     weights: Array  # (H, d_o, C)
     limits: OutputLimits | None  # the fallback's place is that among candidates
+    reach: Reach | None
     errors: Sequence[Sequence[Array]]  # of each candidate within limits: groups (n, H, d_o)
     blended: Sequence[Array]  # of the blend: groups (n, H, d_o)
 
@@ -61,7 +64,8 @@ def blend(
         targets, fallback = held_out.targets(), errors[limits.fallback]
         errors = [_limited(one, fallback, targets, limits) for one in errors]
     weights = ensemble_weights(errors, deviation, settings)
-    return Blend(weights, limits, errors, blended_errors(errors, weights))
+    reach = reach_of(_side_by_side(errors), weights, settings)
+    return Blend(weights, limits, reach, errors, blended_errors(errors, weights, reach))
 
 
 def observation_deviation(prepared: Preparation) -> Array:
@@ -206,9 +210,14 @@ def ensemble_weights(
     return close[0]
 
 
-def blended_errors(errors: Sequence[Sequence[Array]], weights: Array) -> list[Array]:
+def blended_errors(
+    errors: Sequence[Sequence[Array]], weights: Array, reach: Reach | None = None
+) -> list[Array]:
     """Return the blend's errors, a group each (n, H, d_o), from those of C candidates."""
-    return _weighted(_side_by_side(errors), weights)
+    together = _side_by_side(errors)
+    if reach is not None:
+        together = [errors_within_reach(group, weights, reach) for group in together]
+    return _weighted(together, weights)
 
 
 def _side_by_side(errors: Sequence[Sequence[Array]]) -> list[Array]:

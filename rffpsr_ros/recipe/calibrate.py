@@ -15,6 +15,7 @@ from rffpsr_ros.data.saturation import learned_bounds
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.blend import Blend, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
@@ -49,15 +50,22 @@ def _ensemble_parts(
 ) -> EnsembleParts:
     """Return the members for all horizons; those beyond have the last row of weights."""
     if beyond is None:
-        return members_taking_part(candidates, blend.weights, blend.limits)
+        return members_taking_part(candidates, blend.weights, blend.limits, blend.reach)
     none = np.zeros((*blend.weights.shape[:2], 1))
     within = np.concatenate([blend.weights, none], axis=2)
-    weights = np.concatenate([within, beyond.weights])
-    return members_taking_part([*candidates, beyond.candidate], weights, blend.limits)
+    weights, reach = np.concatenate([within, beyond.weights]), blend.reach
+    if reach is not None:
+        anywhere = np.full(weights.shape, np.inf)
+        anywhere[: len(reach.distance), :, :-1] = reach.distance
+        reach = Reach(anywhere)
+    return members_taking_part([*candidates, beyond.candidate], weights, blend.limits, reach)
 
 
 def members_taking_part(
-    candidates: Sequence[Candidate], weights: Array, limits: OutputLimits | None
+    candidates: Sequence[Candidate],
+    weights: Array,
+    limits: OutputLimits | None,
+    reach: Reach | None = None,
 ) -> EnsembleParts:
     """Return the models of all who have a weight (H, d_o, C) or are fallen back on.
 
@@ -66,6 +74,7 @@ def members_taking_part(
     """
     models: list[PredictiveModel[Any]] = []
     shared: list[Array] = []
+    of_candidates: list[int] = []
     limited = limits
     for place, candidate in enumerate(candidates):
         weight = weights[..., place]
@@ -75,7 +84,10 @@ def members_taking_part(
         if weight.any() or falls_back:
             models += candidate.members
             shared += [weight / len(candidate.members)] * len(candidate.members)
-    return EnsembleParts(tuple(models), np.stack(shared, -1), limited)
+            of_candidates += [place] * len(candidate.members)
+    if reach is not None:
+        reach = Reach(reach.distance[..., of_candidates])
+    return EnsembleParts(tuple(models), np.stack(shared, -1), limited, reach=reach)
 
 
 def _metrics(

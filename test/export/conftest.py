@@ -16,6 +16,7 @@ from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.compressed.learner import Compressed
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
@@ -70,6 +71,22 @@ def held() -> EnsembleModel:
     return EnsembleModel(linear.signature, TrainingRecord(), parts)
 
 
+def within_reach() -> EnsembleModel:
+    """Return an ensemble whose members hold each other back at times."""
+    runs = recordings(3)
+    members = (
+        SingleRFFPSR(**SMALL).fit(runs),
+        LinearARX(past=3, future=4).fit(runs),
+        N4SID(past=3, future=4, order=2).fit(runs),
+    )
+    weights = np.tile([0.4, 0.35, 0.25], (4, 2, 1))
+    weights[1, 0] = 1.0, 0.0, 0.0
+    distance = np.full(weights.shape, 0.01)
+    distance[0, 0, 1] = np.inf
+    parts = EnsembleParts(members, weights, reach=Reach(distance))
+    return EnsembleModel(members[0].signature, TrainingRecord(), parts)
+
+
 LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "last_observation": lambda: LastObservation().fit(recordings(3)),
     "mean": lambda: Mean().fit(recordings(3)),
@@ -93,6 +110,7 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "io_hmm": lambda: IOHMM(past=2).fit([discrete(150, 1)]),
     "ensemble": lambda: RFFPSR(**SMALL, folds=2, narx_affine="off").fit(recordings(4)),
     "ensemble with limits": held,
+    "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(LinearARX(past=3, future=4), 1).fit(recordings(3)),
 }
 

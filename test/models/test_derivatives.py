@@ -14,6 +14,7 @@ from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.compressed.learner import Compressed
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
@@ -55,6 +56,19 @@ def limited() -> EnsembleModel:
     return EnsembleModel(linear.signature, TrainingRecord(), parts)
 
 
+def within_reach() -> EnsembleModel:
+    """Return an ensemble whose members hold each other back at times."""
+    runs = recordings()
+    members = (
+        SingleRFFPSR(**SMALL).fit(runs),
+        LinearARX(past=3, future=4).fit(runs),
+        N4SID(past=3, future=4, order=2).fit(runs),
+    )
+    weights = np.tile([0.4, 0.35, 0.25], (4, 2, 1))
+    parts = EnsembleParts(members, weights, reach=Reach(np.full(weights.shape, 0.01)))
+    return EnsembleModel(members[0].signature, TrainingRecord(), parts)
+
+
 MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "last_observation": lambda: LastObservation().fit(recordings()),
     "mean": lambda: Mean().fit(recordings()),
@@ -83,6 +97,7 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "hse_psr": lambda: HSEPSR(past=3, future=3, rank=8).fit(recordings(3, 120)),
     "ensemble": lambda: RFFPSR(**SMALL, folds=2, narx_affine="off").fit(recordings(4)),
     "ensemble with limits": limited,
+    "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1).fit(recordings()),
 }
 ONE_SHOT = {"rff_arx in one shot", "rff_psr with a window head"}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -115,6 +116,21 @@ def test_weights_are_those_of_the_families(served: EnsembleModel, by_fold: Ensem
     fallback = by_fold.parts.members[before.fallback]
     assert type(served.parts.members[after.fallback]) is type(fallback)
     assert not isinstance(fallback, RFFPSRModel)
+
+
+def test_who_serves_for_a_family_has_its_reach(by_fold: EnsembleModel) -> None:
+    weights = by_fold.parts.weights
+    places = np.broadcast_to(np.arange(weights.shape[-1], dtype=float), weights.shape)
+    parts = by_fold.parts._replace(reach=Reach(places))
+    known = EnsembleModel(by_fold.signature, by_fold.record, parts, by_fold.bands)
+    families = families_of(by_fold, FOLDS)
+    one = models_by_family(by_fold, FOLDS)[0][0]
+    served = with_everything(known, FOLDS, {0: one}).parts
+    assert served.reach is not None
+    assert served.reach.distance.shape == served.weights.shape
+    gone = set(families[0][1:])
+    left = [place for place in range(weights.shape[-1]) if place not in gone]
+    np.testing.assert_array_equal(served.reach.distance[0, 0], left)
 
 
 def test_its_ridges_are_usual_ones_and_nothing_is_held_out(

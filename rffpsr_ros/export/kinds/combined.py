@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rffpsr_ros.export.graph import (
     given,
     join,
     less,
+    maximum,
     minimum,
     pick,
     product,
@@ -28,7 +30,11 @@ from rffpsr_ros.export.program import Ahead, Description, SeenTick
 from rffpsr_ros.models.compressed.model import CompressedModel
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.numerics.arrays import Array
+
+_FAR = 1e30
+"""What stands for an infinite distance; single precision holds it, too."""
 
 Describe = Callable[[PredictiveModel[Any]], Description]
 
@@ -38,7 +44,7 @@ def describe_ensemble(model: EnsembleModel, describe: Describe) -> Description:
 
     A forecast carries what the members carry, and which tick it is at.
     """
-    _, all_weights, limits, bounds = model.parts
+    _, all_weights, limits, bounds, reach = model.parts
     needed: Array = np.array(all_weights.any(axis=(0, 1)))
     if limits is not None:
         needed[limits.fallback] = True
@@ -46,6 +52,7 @@ def describe_ensemble(model: EnsembleModel, describe: Describe) -> Description:
     members = [describe(model.parts.members[place]) for place in places]
     weights = all_weights[:, :, places].transpose(0, 2, 1)  # (H, M, d_o)
     horizon, count, observed = weights.shape
+    distances = None if reach is None or count < 2 else _distances(reach, all_weights, places)
     starts = np.cumsum([0, *(len(member.initial) for member in members)])
     carries = (member.begin(given("state", len(member.initial))) for member in members)
     ends = np.cumsum([0, *(carry.size for carry in carries)])
@@ -70,6 +77,9 @@ def describe_ensemble(model: EnsembleModel, describe: Describe) -> Description:
         if limits is not None:
             instead = forecasts[int(np.flatnonzero(places == limits.fallback)[0])]
             forecasts = [_believed(one, instead, limits.low, limits.high) for one in forecasts]
+        if distances is not None:
+            near = pick(distances, minimum(reshape(place), float(horizon)))
+            forecasts = _held_back(forecasts, here, near)
         blended = constant(np.zeros(observed))
         for i, forecast in enumerate(forecasts):
             blended = blended + here[i * observed : (i + 1) * observed] * forecast
@@ -90,6 +100,35 @@ def _believed(forecast: Node, instead: Node, low: Any, high: Any) -> Node:
     if np.isfinite(high).any():
         inside = inside * at_most(forecast, constant(high))
     return where(inside, forecast, instead)
+
+
+def _distances(reach: Reach, weights: Array, places: Array) -> Array:
+    """Return how far the members at places may go (H + 1, M * d_o); behind the last row, anywhere.
+
+    What is infinite is a large number here, that a single one can hold, too.
+    """
+    own = np.moveaxis(reach.beside(weights)[..., places], 1, 2)
+    rows = np.concatenate([own, np.full((1, *own.shape[1:]), np.inf)])
+    finite: Array = np.minimum(rows, _FAR)
+    return finite.reshape(len(rows), -1)
+
+
+def _held_back(forecasts: Sequence[Node], weights: Node, distances: Node) -> list[Node]:
+    """Return forecasts within their distances (M * d_o) of the others with a weight (M * d_o)."""
+    size = forecasts[0].size
+    nothing, far, far_below = (constant(np.full(size, value)) for value in (0.0, _FAR, -_FAR))
+    parts = [slice(i * size, (i + 1) * size) for i in range(len(forecasts))]
+    taking = [less(nothing, weights[part]) for part in parts]
+    highs = [where(*one, far_below) for one in zip(taking, forecasts, strict=True)]
+    lows = [where(*one, far) for one in zip(taking, forecasts, strict=True)]
+    held = []
+    for i, (forecast, part) in enumerate(zip(forecasts, parts, strict=True)):
+        high = reduce(maximum, highs[:i] + highs[i + 1 :])
+        low = reduce(minimum, lows[:i] + lows[i + 1 :])
+        distance = distances[part]
+        within = minimum(maximum(forecast, low - distance), high + distance)
+        held.append(where(less(distance, far), within, forecast))
+    return held
 
 
 def describe_compressed(model: CompressedModel, describe: Describe) -> Description:

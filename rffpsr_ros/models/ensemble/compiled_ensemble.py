@@ -34,6 +34,8 @@ class Course(NamedTuple):
     """(C,): each one's row among packed members, or -1 if it forecasts by itself."""
     weights: Array
     """(C, H, d_o)"""
+    distance: Array
+    """(C, H, d_o), their reach; (0, 0, 0): nothing holds them."""
     fallback: int
     """Who among those that take part replaces the others; -1: nobody."""
 
@@ -131,7 +133,7 @@ class CompiledEnsemble:
         plans = np.array(actions if actions.ndim > 2 else actions[None], np.float64, order="C")
         count, horizon, _ = plans.shape
         course = self._courses.get(horizon) or self._course(horizon)
-        places, chosen, weights, fallback = course
+        places, chosen, weights, distance, fallback = course
         each = np.empty((len(places), count, horizon, self._observed))
         if state.apart is not self._nobody or -1 in course.chosen:
             chosen = chosen.copy()
@@ -144,19 +146,21 @@ class CompiledEnsemble:
                 chosen[row] = -1
         blended = np.empty(each.shape[1:])
         call = forecast if count == 1 else forecast_many
-        call(self._packed, state.numbers, plans, chosen, weights, each, fallback, blended)
+        call(self._packed, state.numbers, plans, chosen, weights, distance, each, fallback, blended)
         return blended if actions.ndim > 2 else blended[0]
 
     def _course(self, horizon: int) -> Course:
         """Return what a forecast of so many steps takes, from now on known."""
-        places, weights = self._weights.of(horizon)
+        places, weights, distance = self._weights.of(horizon)
         chosen = [
             self._rows[place] if one is not None and horizon <= one.longest else -1
             for place in places
             for one in [self._packings[place]]
         ]
         fallback = -1 if self._limits is None else places.index(self._limits.fallback)
-        course = Course(places, np.array(chosen), np.array(weights, order="C"), fallback)
+        far = np.empty((0, 0, 0)) if distance is None else distance
+        weights, far = (np.array(table, order="C") for table in (weights, far))
+        course = Course(places, np.array(chosen), weights, far, fallback)
         if len(self._courses) < MOST:
             self._courses[horizon] = course
         return course

@@ -9,6 +9,7 @@ import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.ensemble.reach import Reach, held_back
 from rffpsr_ros.models.ensemble.state import EnsembleState, PackedState, State
 from rffpsr_ros.models.ensemble.weights import WeightsByLength
 from rffpsr_ros.models.input_gate import TrainedRange
@@ -51,6 +52,8 @@ class EnsembleParts(NamedTuple):
     linear one replaces it. None: no limits."""
     bounds: Bounds | None = None
     """Between what forecasts are held, where recordings show such bounds."""
+    reach: Reach | None = None
+    """How far members' forecasts may lie outside those of the others. None: as far as they like."""
 
 
 class EnsembleModel(PredictiveModel[State]):
@@ -67,7 +70,7 @@ class EnsembleModel(PredictiveModel[State]):
     def _prepare(self) -> None:
         limits = self.parts.limits
         always = () if limits is None else (limits.fallback,)
-        self._weights = WeightsByLength(self.parts.weights, always)
+        self._weights = WeightsByLength(self.parts.weights, always, self.parts.reach)
         self._compiled: CompiledEnsemble | None = None
 
     @property
@@ -119,22 +122,27 @@ class EnsembleModel(PredictiveModel[State]):
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         if self._compiled is not None and isinstance(state, PackedState):
             return self._compiled.predict(state, actions)
-        members, _, limits, bounds = self.parts
-        places, weights = self._weights.of(actions.shape[-2])
+        members, _, limits, bounds, _ = self.parts
+        places, weights, distance = self._weights.of(actions.shape[-2])
         forecasts: Array = np.array(
             [members[place].predict(state.members[place], actions) for place in places]
         )
         if limits is not None:
             forecasts = limits(forecasts, forecasts[places.index(limits.fallback)])
-        if actions.ndim > 2 or forecasts.ndim > 3:
+        batch = actions.ndim > 2 or forecasts.ndim > 3
+        if batch:
             weights = weights[:, None]
+        if distance is not None:
+            distance = distance[:, None] if batch else distance
+            forecasts = held_back(forecasts, weights, distance).forecasts
         blended: Array = (weights * forecasts).sum(axis=0)
         return blended if bounds is None else bounds(blended)
 
     def jacobian(self, state: State, actions: Array) -> Array:
         """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast.
 
-        Where a forecast is beyond the limits, they are those of the member that replaces it.
+        Where a member's forecast is replaced or held back, its part has those of the member that
+        does so.
         """
         total, states = np.zeros(()), state.members
         for place, share, forecast in self._shares(state, actions):
@@ -171,22 +179,25 @@ class EnsembleModel(PredictiveModel[State]):
 
         Members without any part in the forecast, as it is, are left out.
         """
-        (_, _, limits, bounds), states = self.parts, state.members
+        (_, _, limits, bounds, _), states = self.parts, state.members
         members = self._differentiated
-        places, weights = self._weights.of(actions.shape[-2])
+        places, weights, distance = self._weights.of(actions.shape[-2])
         forecasts = np.array([members[place].predict(states[place], actions) for place in places])
         own = forecasts
         if forecasts.ndim > 3:
             weights = weights[:, None]
-        shares = np.broadcast_to(weights, forecasts.shape).copy()
+            distance = None if distance is None else distance[:, None]
+        rows = np.arange(len(places)).reshape(-1, *(1,) * (forecasts.ndim - 1))
+        follows = np.broadcast_to(rows, forecasts.shape)
         if limits is not None:
             instead = places.index(limits.fallback)
             believed = (forecasts >= limits.low) & (forecasts <= limits.high)
-            believed[instead] = True
-            replaced = (shares * ~believed).sum(axis=0)
-            shares *= believed
-            shares[instead] += replaced
             forecasts = np.where(believed, forecasts, forecasts[instead])
+            follows = np.where(believed, rows, instead)
+        if distance is not None:
+            forecasts, after = held_back(forecasts, weights, distance)
+            follows = np.take_along_axis(follows, after, axis=0)
+        shares = np.array([np.where(follows == row, weights, 0.0).sum(axis=0) for row in rows])
         if bounds is not None:
             blended = (weights * forecasts).sum(axis=0)
             shares *= bounds.strictly_inside(blended)
@@ -223,7 +234,7 @@ class EnsembleModel(PredictiveModel[State]):
             from rffpsr_ros.models.ensemble.compiled_ensemble import CompiledEnsemble
         except ImportError:
             return None
-        members, _, limits, bounds = self.parts
+        members, _, limits, bounds, _ = self.parts
         columns = len(self.signature.observation_names), len(self.signature.action_names)
         if self.compiled_form is None:
             return None

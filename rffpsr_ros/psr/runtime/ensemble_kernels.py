@@ -281,23 +281,58 @@ def tick_ahead(
             used = FIRST
 
 
+@part
+def hold_back(values: Array, weights: Array, distance: Array, h: int, o: int) -> None:
+    """Hold forecasts (C,) back whose `distance` (C, H, d_o) from the others is too large.
+
+    Others are those that have a weight.
+    """
+    highest, high, lowest, low = -np.inf, -np.inf, np.inf, np.inf  # with the next ones
+    for c in range(len(values)):
+        if weights[c, h, o] > 0:
+            value = values[c]
+            if value > highest:
+                highest, high = value, highest
+            elif value > high:
+                high = value
+            if value < lowest:
+                lowest, low = value, lowest
+            elif value < low:
+                low = value
+    for c in range(len(values)):
+        if weights[c, h, o] > 0:
+            value, most = values[c], distance[c, h, o]
+            above = (high if value == highest else highest) + most
+            below = (low if value == lowest else lowest) - most
+            values[c] = above if value > above else below if value < below else value
+
+
 @in_place
-def blend(packed: Array, weights: Array, each: Array, fallback: int, blended: Array) -> None:
+def blend(
+    packed: Array, weights: Array, distance: Array, each: Array, fallback: int, blended: Array
+) -> None:
     """Write the weighted sum (N, H, d_o) of forecasts (C, N, H, d_o), weights (C, H, d_o).
 
     Where one is beyond the ensemble's limits the ``fallback``'s counts instead, if there is one.
+    What lies further than its ``distance`` (C, H, d_o) outside the others is held back, if there
+    are distances.
     """
     observed = each.shape[3]
     own: Array = doubles(packed, head_of(packed)[0, OWN], 4, observed)
+    values = np.empty(len(each))
     for n in range(each.shape[1]):
         for h in range(each.shape[2]):
             for o in range(observed):
-                total = 0.0
                 for c in range(len(each)):
                     value = each[c, n, h, o]
                     if fallback >= 0 and not own[0, o] <= value <= own[1, o]:
                         value = each[fallback, n, h, o]
-                    total += weights[c, h, o] * value
+                    values[c] = value
+                if len(distance):
+                    hold_back(values, weights, distance, h, o)
+                total = 0.0
+                for c in range(len(each)):
+                    total += weights[c, h, o] * values[c]
                 low, high = own[2, o], own[3, o]
                 blended[n, h, o] = low if total < low else high if total > high else total
 
@@ -309,6 +344,7 @@ def forecast(
     plans: Array,
     chosen: Array,
     weights: Array,
+    distance: Array,
     each: Array,
     fallback: int,
     blended: Array,
@@ -321,7 +357,7 @@ def forecast(
     head = head_of(packed)
     forecast_others(packed, head, state, plans, chosen, each)
     roll_out_predictors(packed, head, state, plans[0], chosen, each)
-    blend(packed, weights, each, fallback, blended)
+    blend(packed, weights, distance, each, fallback, blended)
 
 
 @compiled
@@ -331,6 +367,7 @@ def forecast_many(
     plans: Array,
     chosen: Array,
     weights: Array,
+    distance: Array,
     each: Array,
     fallback: int,
     blended: Array,
@@ -345,4 +382,4 @@ def forecast_many(
             belief = numbers[: own[STATES]].reshape(1, -1)
             past = numbers[own[STATES] : own[SIZE] - TAIL].reshape(1, -1)
             roll_out_many(packed, own[BASE], belief, past, plans, each[c])
-    blend(packed, weights, each, fallback, blended)
+    blend(packed, weights, distance, each, fallback, blended)

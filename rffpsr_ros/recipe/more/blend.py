@@ -13,6 +13,7 @@ from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.bands import conformal_bands
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.output_error.model import OutputErrorModel
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
@@ -61,6 +62,7 @@ def blended_anew(
     blended = blend(candidates, len(own), prepared, fewer)
     weights = _shared(blended.weights, groups, model.parts.weights)
     limits = _limits(blended, groups, model.parts.limits)
+    reach = _reach(blended, groups, weights)
     bounds = learned_bounds([run.observations for run in runs]) if model.parts.bounds else None
     squares = mean_squares(blended.blended)
     metrics = {
@@ -78,7 +80,7 @@ def blended_anew(
     return EnsembleModel(
         model.signature,
         TrainingRecord(model.record.options, metrics, ()),
-        EnsembleParts(tuple(members), weights, limits, bounds),
+        EnsembleParts(tuple(members), weights, limits, bounds, reach),
         conformal_bands(np.concatenate(blended.blended)),
     )
 
@@ -105,6 +107,17 @@ def _shared(weights: Array, groups: Sequence[Sequence[int]], before: Array) -> A
     for group, places in enumerate(groups):
         shared[..., places] = weights[..., group, None] / len(places)
     return np.concatenate([shared, before[len(shared) :]])
+
+
+def _reach(blended: Blend, groups: Sequence[Sequence[int]], weights: Array) -> Reach | None:
+    """Return the members' reach, that of their kinds; beyond the horizon nothing limits it."""
+    if blended.reach is None:
+        return None
+    distance = np.full(weights.shape, np.inf)
+    judged = blended.reach.distance
+    for group, places in enumerate(groups):
+        distance[: len(judged), :, places] = judged[..., group, None]
+    return Reach(distance)
 
 
 def _limits(

@@ -15,6 +15,7 @@ from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.compressed.model import CompressedModel, CompressedParts, Projection
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts, OutputLimits
+from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.ensemble.state import PackedState
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
@@ -65,13 +66,24 @@ MIXTURES = {
 
 
 def mixed(
-    members: dict[str, PredictiveModel[Any]], names: list[str], limited: bool = False
+    members: dict[str, PredictiveModel[Any]],
+    names: list[str],
+    limited: bool = False,
+    near: bool = False,
 ) -> EnsembleModel:
     chosen = tuple(members[name] for name in names)
     weights = np.random.default_rng(0).random((KNOWN, 2, len(chosen)))
     limits = OutputLimits(np.full(2, -0.1), np.full(2, 0.1), len(chosen) - 1) if limited else None
     bounds = Bounds(np.array([-np.inf, -0.05]), np.array([0.07, np.inf])) if limited else None
-    parts = EnsembleParts(chosen, weights / weights.sum(-1, keepdims=True), limits, bounds)
+    reach = None
+    if near:
+        draw = np.random.default_rng(1)
+        weights[draw.random(weights.shape) < 0.3] = 0.0
+        weights[..., :2] += 0.1
+        distance = 0.02 * draw.random(weights.shape)
+        reach = Reach(np.where(draw.random(weights.shape) < 0.3, np.inf, distance))
+    weights /= weights.sum(-1, keepdims=True)
+    parts = EnsembleParts(chosen, weights, limits, bounds, reach)
     return EnsembleModel(chosen[0].signature, TrainingRecord(), parts)
 
 
@@ -151,6 +163,29 @@ def test_limits_and_bounds_hold(members: dict[str, Any], run: Trajectory) -> Non
         assert forecast[:, 1].min() >= -0.05
         reached = max(reached, np.abs(free.predict(one, plan) - forecast).max())
     assert reached > 0.1
+
+
+@pytest.mark.parametrize("names", ["as the recipe's", "every kind", "one"])
+@pytest.mark.parametrize("limited", [False, True])
+def test_who_is_far_outside_the_others_is_held_back(
+    members: dict[str, Any], run: Trajectory, names: str, limited: bool
+) -> None:
+    chosen = MIXTURES[names]
+    if names == "one":
+        chosen = ["rff_psr 0", "arx"]
+    model = mixed(members, chosen, limited, near=True)
+    parts = model.parts._replace(reach=None)
+    free = EnsembleModel(model.signature, TrainingRecord(), parts)
+    slow, fast = model.inference_model(compiled=False), model.inference_model()
+    plans = np.random.default_rng(1).uniform(-1, 1, (5, KNOWN + 3, 2))
+    most = 0.0
+    for t, one, other in pairs(model, run):
+        plan = plans[t % 5]
+        assert_close(slow.predict(one, plan), fast.predict(other, plan))
+        if t % 9 == 0:
+            assert_close(slow.predict(one, plans), fast.predict(other, plans))
+        most = max(most, np.abs(free.predict(one, plan) - slow.predict(one, plan)).max())
+    assert most > 0.01
 
 
 def test_a_member_is_apart_only_while_something_is_unusual(

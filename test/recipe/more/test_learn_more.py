@@ -84,6 +84,8 @@ def test_more_recordings_give_a_better_model(learned: Learned) -> None:
     assert not np.array_equal(more.model.bands.widths, learned.model.bands.widths)  # type: ignore[union-attr]
     weights = more.model.parts.weights
     assert np.allclose(weights.sum(axis=-1), 1)
+    assert more.model.parts.reach is not None
+    assert more.model.parts.reach.distance.shape == weights.shape
     again = learn_more(more.model, more.kept, swings(3, 2), processes=1)
     assert sum(note.startswith("learned more") for note in again.model.record.notes) == 1
     assert again.kept.learned == 21

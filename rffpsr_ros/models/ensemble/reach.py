@@ -1,0 +1,71 @@
+"""How far a member's forecast may lie outside those of the others.
+
+Where a robot goes further than it was recorded, one nonlinear member may run away long before its
+forecasts leave the range of what was recorded. It cannot tell, but the others can: what lies much
+further outside of all theirs than it ever did is held back.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.contents import holds
+
+_FAR = 1e300
+"""Where those stand that have no weight: no forecast is held back by them."""
+
+
+class Reach(NamedTuple):
+    """How far each of M members may go, by horizon and observation."""
+
+    distance: Annotated[Array, holds("H", "d_o", "M", least=0, infinite=True)]
+    """Beyond the least and the largest forecast of the others that have a weight there; infinite:
+    nothing holds it."""
+
+    def beside(self, weights: Array) -> Array:
+        """Return the distances (H, d_o, M), infinite where others may not hold a member back.
+
+        Who has more than half of the weight may know what they do not, and of two that disagree
+        nobody can tell which one is far outside.
+        """
+        few = (weights > 0).sum(axis=-1, keepdims=True) < 3
+        return np.where(few | (weights > 0.5), np.inf, self.distance)
+
+
+class HeldBack(NamedTuple):
+    """Forecasts within reach of each other."""
+
+    forecasts: Array
+    """(M, ..., H, d_o)"""
+    follows: Array
+    """(M, ..., H, d_o): with which member's forecast each of them moves, by its place: its own, or
+    that of the one that holds it back."""
+
+
+def held_back(forecasts: Array, weights: Array, distance: Array) -> HeldBack:
+    """Return forecasts (M, ..., H, d_o) within a distance of the others that have a weight.
+
+    Weights and distances are as many, or have axes of size one. Where there are no two others
+    the distance has to be infinite.
+    """
+    taking = np.broadcast_to(weights > 0, forecasts.shape)
+    high, of_high = _largest_of_others(np.where(taking, forecasts, -_FAR))
+    low, of_low = _largest_of_others(np.where(taking, -forecasts, -_FAR))
+    above, below = forecasts > high + distance, -forecasts > low + distance
+    held = np.where(above, high + distance, np.where(below, -(low + distance), forecasts))
+    own = np.arange(len(forecasts)).reshape(-1, *(1,) * (forecasts.ndim - 1))
+    return HeldBack(held, np.where(above, of_high, np.where(below, of_low, own)))
+
+
+def _largest_of_others(values: Array) -> tuple[Array, Array]:
+    """Return for each of values (M, ...) the largest of the others, and its place."""
+    first = values.argmax(axis=0)
+    others = values.copy()
+    np.put_along_axis(others, first[None], -2 * _FAR, axis=0)
+    second = others.argmax(axis=0)
+    own = np.arange(len(values)).reshape(-1, *(1,) * (values.ndim - 1))
+    place = np.where(own == first, second, first)
+    return np.take_along_axis(values, place, axis=0), place
