@@ -21,9 +21,9 @@ def reach_of(errors: Sequence[Array], weights: Array, settings: RecipeSettings) 
     """
     alone = (weights > 0).sum(axis=-1, keepdims=True) < 2
     nothing = np.where(alone, np.inf, np.zeros(weights.shape))
-    outside = [group - _held(group, weights, nothing) for group in errors]
-    squares = np.stack([np.nanmean(group**2, axis=0) for group in outside])
-    usual = np.sqrt(np.nanmean(squares, axis=0))
+    together = np.concatenate(errors)
+    outside = together - _held(together, weights, nothing)
+    usual = np.sqrt(np.nanmean(outside**2, axis=0))
     known = (weights > 0) & ~alone & np.isfinite(usual)
     return Reach(np.where(known, settings.reach * usual, np.inf)) if known.any() else None
 

@@ -14,7 +14,7 @@ def made() -> Blend:
     errors = [[generator.normal(size=(30, 4, 2)) for _ in range(9)] for _ in range(3)]
     errors[0][2][:, :, 1] = np.nan  # a block in which the second observation is missing
     errors[1][2][:, :, 1] = np.nan
-    return Blend(np.ones((4, 2, 3)), None, errors[1:], errors[0])
+    return Blend(np.ones((4, 2, 3)), None, None, errors[1:], errors[0])
 
 
 def test_figures_are_those_of_the_groups() -> None:

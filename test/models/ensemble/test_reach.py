@@ -86,12 +86,13 @@ def test_a_longer_plan_changes_nothing_and_beyond_the_last_row_nothing_is_held()
 def test_of_one_or_two_nobody_is_held(weights: list[float]) -> None:
     given = np.tile(weights, (HORIZON, OBSERVED, 1))
     run = nonlinear_runs(1, 60, 5)[0]
-    forecasts = []
-    for distance in (None, np.zeros(given.shape)):
+
+    def forecast(distance: Array | None) -> Array:
         model = ensemble(distance, given)
         state = model.state_from_history(run.observations[:40], run.actions[:40])
-        forecasts.append(model.predict(state, run.actions[40:50]))
-    np.testing.assert_array_equal(*forecasts)
+        return model.predict(state, run.actions[40:50])
+
+    np.testing.assert_array_equal(forecast(np.zeros(given.shape)), forecast(None))
 
 
 def test_who_has_a_majority_is_not_held() -> None:
