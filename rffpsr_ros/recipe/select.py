@@ -122,7 +122,7 @@ def _learned_families(
     ones than these with each other. Of few data that takes no time, and the first fold tells
     little. How far windows reach is chosen with the first of these families, for all.
     """
-    first, found, near = learners[0], list[Selection](), dict[float, Family]()
+    first, found, near = learners[0], list[Selection](), list[tuple[float, Family]]()
     drawn = min(lead.score for lead in leads)
     best = float("inf")
     for offered in families:
@@ -135,12 +135,13 @@ def _learned_families(
             if family.costly:
                 drawn = min(_score([first.trial(lead.options)]) for lead in leads)
             elif score <= settings.near * drawn:
-                near[score] = family.only(family.safe)
+                near.append((score, family.only(family.safe)))
             promising = score <= min(settings.behind * best, settings.clearly_better * drawn)
         if promising:
             found.append(_best_of(family, learners, settings, few))
     if near and not found:
-        found.append(_best_of(near[min(near)], learners, settings, few))
+        _, nearest = min(near, key=lambda one: one[0])
+        found.append(_best_of(nearest, learners, settings, few))
     return found
 
 
