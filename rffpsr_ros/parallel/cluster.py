@@ -168,6 +168,9 @@ class _ClusterTask(Generic[ResultT]):
         result: ResultT = pickle.loads(self._future.result())
         return result
 
+    def hasten(self, urgency: int) -> None:
+        """What a scheduler has keeps its priority."""
+
     def _take(self, event: Any) -> None:
         self._reports.append(event[1])
 

@@ -1,9 +1,10 @@
 """Tasks side by side in several processes of this machine, each on one thread of BLAS.
 
-This process takes part: while it waits for a result it computes tasks that nobody has begun. The
-others are started with the first task; they are new interpreters, not forks, which would take
-threads and locks along, and import this package alone, not the program that learns. They end with
-the ``with`` block, and on their own when this process is gone, however that came about.
+They are started with the first task; they are new interpreters, not forks, which would take threads
+and locks along, and import this package alone, not the program that learns. They end with the
+``with`` block, and on their own when this process is gone, however that came about. This process
+decides what is computed next; of that it computes what nobody has begun when it waits for it, and
+nothing else, so that it goes on as soon as a result is there.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def workers_for(client: Any, processes: int | None) -> Iterator[Workers]:
 
 
 class Processes:
-    """So many processes, this one among them, that compute tasks side by side.
+    """So many processes beside this one that compute tasks side by side; none, if it is one.
 
     A process that dies costs the task it had, which this one computes anew. Sums over the data
     stay in this process.
@@ -120,12 +121,21 @@ class Processes:
         return THIS_PROCESS.broadcast(value)
 
     def submit(self, task: Task[ResultT], progress: Progress, urgency: int = 0) -> Pending[ResultT]:
-        """Have a task computed, by another process or by this one when it waits."""
+        """Have a task computed, by another process or by this one when it waits for it."""
         submitted = Submitted(task, progress, self)
         self.put_back(submitted, urgency)
         if not self._helpers:
-            self._helpers = [Helper(self) for _ in range(self._number - 1)]
+            self._helpers = [Helper(self) for _ in range(self._number) if self._number > 1]
         return submitted
+
+    def hasten(self, submitted: Submitted[Any], urgency: int) -> None:
+        """Have a task that waits begun as one of this urgency, if that is sooner."""
+        with self._changed:
+            for place, (now, order, one) in enumerate(self._waiting):
+                if one is submitted and urgency < now:
+                    self._waiting[place] = urgency, order, one
+            heapq.heapify(self._waiting)
+            self._changed.notify_all()
 
     # For the threads that speak with the other processes
 
@@ -142,7 +152,7 @@ class Processes:
         """
         with self._changed:
             while not self._closed:
-                submitted = self._next(elsewhere=True)
+                submitted = self._taken(lambda one: not one.only_here)
                 if submitted is not None:
                     return submitted
                 self._changed.wait()
@@ -166,13 +176,13 @@ class Processes:
     # For the thread that learns
 
     def wait_for(self, wanted: Submitted[Any]) -> None:
-        """Return once a task is done; until then compute it, or others."""
+        """Return once a task is done; compute it, if nobody has begun to."""
         while True:
             self.make_reports()
             with self._changed:
                 if wanted.done:
                     return
-                here = self._next(wanted=wanted)
+                here = self._taken(lambda one: one is wanted)
                 if here is None and not self._reports:
                     self._changed.wait()
             if here is not None:
@@ -193,14 +203,12 @@ class Processes:
         if self._telling is submitted:
             submitted.progress(*words)
 
-    def _next(
-        self, wanted: Submitted[Any] | None = None, elsewhere: bool = False
-    ) -> Submitted[Any] | None:
-        """Take a task out of those that wait: the one that is wanted, or the most urgent one."""
-        fit = [one for one in self._waiting if not (elsewhere and one[2].only_here)]
+    def _taken(self, fits: Callable[[Submitted[Any]], bool]) -> Submitted[Any] | None:
+        """Take the most urgent of the tasks that wait and fit; None if there is none."""
+        fit = [one for one in self._waiting if fits(one[2])]
         if not fit:
             return None
-        chosen = next((one for one in fit if one[2] is wanted), min(fit))
+        chosen = min(fit)
         self._waiting.remove(chosen)
         heapq.heapify(self._waiting)
         return chosen[2]
@@ -234,6 +242,10 @@ class Submitted(Generic[ResultT]):
         if self._problem is not None:
             raise self._problem
         return cast(ResultT, self._result)
+
+    def hasten(self, urgency: int) -> None:
+        """Have it begun sooner, as `Pending` says."""
+        self._processes.hasten(self, urgency)
 
     def compute(self) -> None:
         """Compute in this process; what is raised is raised where the result is asked for."""

@@ -56,6 +56,14 @@ class Pending(Protocol[ResultT_co]):
         """Return the result, waiting for it if need be; what the task raised is raised."""
         ...
 
+    def hasten(self, urgency: int) -> None:
+        """Have the task begun as one of this urgency, if it can be, and is less urgent by now."""
+        ...
+
+
+MAYBE_WANTED = 3
+"""The urgency of a task that may be in vain: for who has nothing else to do."""
+
 
 class Workers(Protocol):
     """Those who compute: `ThisProcess`, `Processes` beside it, or a `Cluster`."""
@@ -114,6 +122,9 @@ class _Later(Generic[ResultT]):
         if self._compute is not None:
             self._result, self._compute = self._compute(), None
         return self._result
+
+    def hasten(self, urgency: int) -> None:
+        """Nothing is begun before it is asked for."""
 
 
 class _LocalBroadcast(Generic[ValueT]):

@@ -6,6 +6,7 @@ decided on all folds.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.parallel.workers import MAYBE_WANTED
 from rffpsr_ros.recipe.candidates import Family
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.trials import Trial
@@ -90,10 +92,9 @@ def _leads(
     few: bool,
 ) -> list[_Lead]:
     """Return the best starts of families, while learning of features, if any, is under way."""
-    first = learners[0]
-    for options in slow[0].configurations.values() if slow else ():
-        first.expect(options)
-    found = []
+    first, found = learners[0], []
+    for family in slow[:1]:
+        first.expect(family.configurations[family.safe])
     for family in quick:
         first.begin(family.configurations.values())
         starts = {name: first.start_score(one) for name, one in family.configurations.items()}
@@ -103,7 +104,7 @@ def _leads(
         for learner in _judges(learners, few)[1:]:
             learner.begin(family.configurations.values())
     for family in slow[1:]:  # mostly wanted, and nobody else may have anything to do
-        first.expect(family.configurations[family.safe], urgency=1)
+        first.expect(family.configurations[family.safe])
     return found
 
 
@@ -127,6 +128,8 @@ def _learned_families(
     best = float("inf")
     for offered in families:
         family = offered.with_windows_of(found[0].options) if found else offered
+        if offered is families[-1]:
+            _expect_what_mostly_follows(learners, family, leads)
         score = _score([first.trial(family.configurations[family.safe])])
         best = min(best, score)
         if few:
@@ -143,6 +146,16 @@ def _learned_families(
         _, nearest = min(near, key=lambda one: one[0])
         found.append(_best_of(nearest, learners, settings, few))
     return found
+
+
+def _expect_what_mostly_follows(
+    learners: Sequence[Learns], last: Family, leads: Sequence[_Lead]
+) -> None:
+    """Let whoever has nothing to do begin what is mostly wanted once the last family is tried."""
+    for lead in leads:
+        learners[0].expect(lead.options, MAYBE_WANTED)
+    for learner in learners[1:]:
+        learner.expect(last.configurations[last.safe], MAYBE_WANTED)
 
 
 def _promising(
@@ -272,6 +285,9 @@ def _best_trial(
     for learner in learners[1:]:
         learner.begin([configurations[safe]])
     first.begin(configurations.values())
+    for learner, name in itertools.product(others, configurations):
+        if name != safe:
+            learner.expect(configurations[name], MAYBE_WANTED)
     order = sorted(configurations, key=lambda name: first.start_score(configurations[name]))
     trials = {order[0]: [first.trial(configurations[order[0]])]}
     for name in order[1:]:  # now that there is a score for them to stay behind

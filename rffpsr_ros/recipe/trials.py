@@ -88,7 +88,8 @@ class FoldLearner:
         self._leading = self._leading or wanted[0]
         if not self.ahead:
             return
-        starts = dict.fromkeys(map(_start, wanted))
+        expected = set(map(_start, self._expected))  # whose trials begin with the same
+        starts = [one for one in dict.fromkeys(map(_start, wanted)) if one not in expected]
         if len(starts) > 1 and self._begun.fitted is None:
             self._begun = self._workers.submit(self._task([]), self._progress).result()
         urgency = 0 if len(starts) > 1 else 1
@@ -101,7 +102,9 @@ class FoldLearner:
         if not self.ahead:
             return
         options = self._own(options)
-        if options not in self._expected and options not in self._trials:
+        if options in self._expected:
+            self._expected[options].hasten(urgency)
+        elif options not in self._trials:
             self._expected[options] = self._tried(options, urgency)
 
     def start_score(self, options: RFFPSROptions) -> float:

@@ -180,6 +180,34 @@ def test_the_most_urgent_task_is_begun_first() -> None:
     assert [one.task(silent) for one in taken if one and one.task] == [1, 3, 2, 0]
 
 
+def test_a_task_can_be_hastened() -> None:
+    with Processes(1) as alone:
+        pending = [alone.submit(partial(told_number, number), silent, 2) for number in range(3)]
+        pending[2].hasten(1)
+        pending[2].hasten(4)  # which is no sooner
+        taken = [alone.take() for _ in range(3)]
+    assert [one.task(silent) for one in taken if one and one.task] == [2, 0, 1]
+
+
+def test_who_waits_begins_nothing_but_what_it_waits_for() -> None:
+    begun: list[str] = []
+    with Processes(1) as alone:
+        wanted = alone.submit(partial(told_number, 0), silent)
+        held = alone.take()  # as another process would
+        assert held is wanted
+        other = alone.submit(lambda _: begun.append("other"), silent)
+
+        def finish() -> None:
+            held.computed(7, None, ())
+            alone.look_again()
+
+        threading.Timer(0.05, finish).start()
+        assert wanted.result() == 7
+        assert begun == []
+        other.result()
+    assert begun == ["other"]
+
+
 @pytest.mark.parametrize("problem", [KeyboardInterrupt, InputError("enough")])
 def test_no_process_is_left_when_the_work_is_interrupted(
     tasks: Any, tmp_path: Path, problem: Any

@@ -86,6 +86,15 @@ def test_a_trial_that_was_made_is_not_begun_again() -> None:
     assert workers.begun.count("_Refinement") == 1
 
 
+def test_what_a_trial_that_is_expected_begins_with_is_not_begun_once_more() -> None:
+    learner = fold_learner(workers := Together())
+    learner.expect(GOOD)
+    learner.begin([GOOD])
+    learner.trial(GOOD)
+    assert workers.begun.count("_Refinement") == 1
+    assert workers.begun.count("_Beginning") == 0
+
+
 def test_what_comes_before_refinement_is_computed_once_and_beforehand() -> None:
     light, short = replace(GOOD, refine_from="light"), replace(GOOD, arx_past=2, narx_past=2)
     alone, together = fold_learner(THIS_PROCESS), fold_learner(workers := Together())
