@@ -283,7 +283,7 @@ def tick_ahead(
 
 @part
 def hold_back(values: Array, weights: Array, distance: Array, h: int, o: int) -> None:
-    """Hold forecasts (C,) back whose `distance` (C, H, d_o) from the others is too large.
+    """Hold forecasts (C,) back that lie further than ``distance`` (C, H, d_o) outside the others.
 
     Others are those that have a weight.
     """
