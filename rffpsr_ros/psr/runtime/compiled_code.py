@@ -34,7 +34,7 @@ def _numbers(*dimensions: int) -> tuple[Any, ...]:
 _FORECAST = (
     *_numbers(1, 1, 3),
     types.Array(types.int64, 1, "C"),
-    *_numbers(3, 4),
+    *_numbers(3, 3, 4),
     types.int64,
     *_numbers(3),
 )
