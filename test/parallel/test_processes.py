@@ -129,7 +129,6 @@ def test_tasks_are_computed_side_by_side_and_what_they_tell_comes_through(
         ]
         at = [one.result() for one in pending]
     assert len(set(at)) == 2
-    assert os.getpid() in at
     assert ("1", "met") in told or ("0", "met") in told
     assert all(gone(one) for one in at if one != os.getpid())
 

@@ -18,7 +18,7 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.state import PackedState
 from rffpsr_ros.models.ensemble.weights import WeightsByLength
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.runtime.ensemble_kernels import forecast, forecast_many, update_all
+from rffpsr_ros.psr.runtime.ensemble.ensemble_kernels import forecast, forecast_many, update_all
 from rffpsr_ros.psr.runtime.lanes import lanes_and_room
 from rffpsr_ros.psr.runtime.packed_ensemble import MOST, packed_ensemble
 

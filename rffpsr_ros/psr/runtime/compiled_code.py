@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.numerics.priority import stand_back
 from rffpsr_ros.psr.runtime.compiling import types
-from rffpsr_ros.psr.runtime.ensemble_kernels import forecast, forecast_many, update_all
+from rffpsr_ros.psr.runtime.ensemble.ensemble_kernels import forecast, forecast_many, update_all
 from rffpsr_ros.psr.runtime.tick_kernels import roll_out, roll_out_many, tick
 
 

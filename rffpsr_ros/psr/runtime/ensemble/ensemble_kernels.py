@@ -20,6 +20,7 @@ from rffpsr_ros.psr.runtime.compiled_kernels import (
     single,
 )
 from rffpsr_ros.psr.runtime.compiling import compiled, in_place, part
+from rffpsr_ros.psr.runtime.ensemble.blend_kernels import blend
 from rffpsr_ros.psr.runtime.lanes import LANES, room_of_lanes, solve_side_by_side
 from rffpsr_ros.psr.runtime.linear_kernels import (
     forecast_linear,
@@ -82,6 +83,13 @@ def lanes_of(packed: Array, head: Array) -> tuple[Array, Array]:
     room = room_of_lanes(head[0, LARGEST])[1]
     start = head[0, OWN] + 4 * head[0, OBSERVED]
     return doubles(packed, start, 1, room)[0], doubles(packed, start + room, 1, room)[0]
+
+
+@part
+def own_numbers(packed: Array, head: Array) -> Array:
+    """Return the limits of forecasts and the bounds of their blend (4, d_o)."""
+    own: Array = doubles(packed, head[0, OWN], 4, head[0, OBSERVED])
+    return own
 
 
 @compiled
@@ -281,62 +289,6 @@ def tick_ahead(
             used = FIRST
 
 
-@part
-def hold_back(values: Array, weights: Array, distance: Array, h: int, o: int) -> None:
-    """Hold forecasts (C,) back that lie further than ``distance`` (C, H, d_o) outside the others.
-
-    Others are those that have a weight.
-    """
-    highest, high, lowest, low = -np.inf, -np.inf, np.inf, np.inf  # with the next ones
-    for c in range(len(values)):
-        if weights[c, h, o] > 0:
-            value = values[c]
-            if value > highest:
-                highest, high = value, highest
-            elif value > high:
-                high = value
-            if value < lowest:
-                lowest, low = value, lowest
-            elif value < low:
-                low = value
-    for c in range(len(values)):
-        if weights[c, h, o] > 0:
-            value, most = values[c], distance[c, h, o]
-            above = (high if value == highest else highest) + most
-            below = (low if value == lowest else lowest) - most
-            values[c] = above if value > above else below if value < below else value
-
-
-@in_place
-def blend(
-    packed: Array, weights: Array, distance: Array, each: Array, fallback: int, blended: Array
-) -> None:
-    """Write the weighted sum (N, H, d_o) of forecasts (C, N, H, d_o), weights (C, H, d_o).
-
-    Where one is beyond the ensemble's limits the ``fallback``'s counts instead, if there is one.
-    What lies further than its ``distance`` (C, H, d_o) outside the others is held back, if there
-    are distances.
-    """
-    observed = each.shape[3]
-    own: Array = doubles(packed, head_of(packed)[0, OWN], 4, observed)
-    values = np.empty(len(each))
-    for n in range(each.shape[1]):
-        for h in range(each.shape[2]):
-            for o in range(observed):
-                for c in range(len(each)):
-                    value = each[c, n, h, o]
-                    if fallback >= 0 and not own[0, o] <= value <= own[1, o]:
-                        value = each[fallback, n, h, o]
-                    values[c] = value
-                if len(distance):
-                    hold_back(values, weights, distance, h, o)
-                total = 0.0
-                for c in range(len(each)):
-                    total += weights[c, h, o] * values[c]
-                low, high = own[2, o], own[3, o]
-                blended[n, h, o] = low if total < low else high if total > high else total
-
-
 @compiled
 def forecast(
     packed: Array,
@@ -357,7 +309,7 @@ def forecast(
     head = head_of(packed)
     forecast_others(packed, head, state, plans, chosen, each)
     roll_out_predictors(packed, head, state, plans[0], chosen, each)
-    blend(packed, weights, distance, each, fallback, blended)
+    blend(own_numbers(packed, head), weights, distance, each, fallback, blended)
 
 
 @compiled
@@ -382,4 +334,4 @@ def forecast_many(
             belief = numbers[: own[STATES]].reshape(1, -1)
             past = numbers[own[STATES] : own[SIZE] - TAIL].reshape(1, -1)
             roll_out_many(packed, own[BASE], belief, past, plans, each[c])
-    blend(packed, weights, distance, each, fallback, blended)
+    blend(own_numbers(packed, head), weights, distance, each, fallback, blended)

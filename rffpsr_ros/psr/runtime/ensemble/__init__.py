@@ -1,0 +1,1 @@
+"""Several models in one compiled call: their ticks and forecasts, and the blend of these."""
