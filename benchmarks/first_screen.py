@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.hard_classes import REPORTED
-from benchmarks.pairing import Comparison, Verdict, compared
+from benchmarks.pairing import Comparison, compared
 from benchmarks.records import Record
 from benchmarks.tables import markdown, number
 from benchmarks.tasks import Task
@@ -45,10 +45,29 @@ class Line(NamedTuple):
         """Return the largest ratio to the best of a group."""
         return max((one[1].ratio for one in (self.peer, self.linear, self.last) if one), default=0)
 
-    def against(self, verdict: Verdict) -> list[str]:
-        """Return the methods of all groups with which the comparison came out so."""
+    def against(self, standing: str) -> list[str]:
+        """Return the methods of all groups beside which we stand so (see `standing_of`)."""
         found = (self.peer, self.linear, self.last)
-        return [name for name, one in filter(None, found) if one.verdict() == verdict]
+        return [name for name, one in filter(None, found) if standing_of(one) == standing]
+
+
+_STANDINGS = {
+    "lost": "Lost",
+    "behind": "Behind, by too few pairs to say how surely",
+    "undecided": "Undecided",
+    "ahead": "Ahead, by too few pairs to say how surely",
+}
+"""How a comparison may stand that is not won, the worst first, and what the page calls it."""
+
+
+def standing_of(one: Comparison) -> str:
+    """Return how we stand: a key of `_STANDINGS`, or "won"."""
+    verdict = one.verdict()
+    if verdict != "open":
+        return "won" if verdict == "holds" else "lost"
+    if np.isfinite([one.low, one.high]).all():
+        return "undecided"
+    return "behind" if one.ratio > 1 else "ahead"
 
 
 def first_screen(tasks: Sequence[Task], records: Mapping[str, Sequence[Record]]) -> Iterator[str]:
@@ -69,15 +88,18 @@ def first_screen(tasks: Sequence[Task], records: Mapping[str, Sequence[Record]])
 
 def _in_words(lines: Sequence[Line]) -> str:
     told = []
-    for verdict, word in (("contradicted", "Lost"), ("open", "Undecided")):
+    for standing, word in _STANDINGS.items():
         named = [
             f"{line.data} ({', '.join(against)})"
             for line in lines
-            if (against := line.against(verdict))  # type: ignore[arg-type]
+            if (against := line.against(standing))
         ]
-        told.append(f"**{word}**: {'; '.join(named) or 'none'}.")
-    won = [line.data for line in lines if not line.against("contradicted") + line.against("open")]
-    return " ".join([*told, f"**Won** against all: {', '.join(won) or 'none'}."])
+        if named or standing == "lost":
+            told.append(f"**{word}**: {'; '.join(named) or 'none'}.")
+    won = [line.data for line in lines if not any(map(line.against, _STANDINGS))]
+    return "\n".join(
+        f"- {one}" for one in [*told, f"**Won** against all: {'; '.join(won) or 'none'}."]
+    )
 
 
 def label(task: Task, test: str, tests: Collection[str]) -> str:
@@ -130,6 +152,6 @@ def _cells(line: Line) -> list[str]:
             continue
         name, found = one
         words = found.words() if np.isfinite(found.low) else f"{number(found.ratio)} ?"
-        shown = f"**{words}**" if found.verdict() == "contradicted" else words
+        shown = f"**{words}**" if standing_of(found) in ("lost", "behind") else words
         cells.append(shown if name == LAST else f"{name}: {shown}")
     return cells

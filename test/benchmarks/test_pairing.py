@@ -102,8 +102,20 @@ def test_the_first_screen_names_what_is_lost_first() -> None:
     lost = [drawn("RFFPSR()", 1.0), drawn("linear ARX", 2.0), drawn("Koopman", 0.5)]
     ignored = drawn("authors: RFF-PSR, joint, D = 20", 0.01)
     words, table, *_ = first_screen([FRESH, DRONE], {"fresh": won, "drone": [*lost, ignored]})
-    assert words.startswith("**Lost**: drone (Koopman). **Undecided**: none.")
-    assert "**Won** against all: fresh." in words
+    assert words.splitlines() == ["- **Lost**: drone (Koopman).", "- **Won** against all: fresh."]
     rows = table.splitlines()[2:]
     assert rows[0].startswith("| drone | 1.02 | Koopman: **2.00 (2.00 to 2.00), 5 seeds** |")
     assert rows[1].startswith("| fresh | 1.02 | GRU, 64 units: 0.333")
+
+
+def test_a_single_figure_that_is_better_is_named_before_what_is_undecided() -> None:
+    ours, linear = record("RFFPSR()", {0: 1.0, 1: 1.0}), record("linear ARX", {0: 2.0})
+    published = record("published: GRU", {0: 0.5})
+    words, table, *_ = first_screen([DRONE], {"drone": [ours, linear, published]})
+    assert words.splitlines() == [
+        "- **Lost**: none.",
+        "- **Behind, by too few pairs to say how surely**: drone (published: GRU).",
+        "- **Ahead, by too few pairs to say how surely**: drone (linear ARX).",
+        "- **Won** against all: none.",
+    ]
+    assert "published: GRU: **2.00 ?** | linear ARX: 0.500 ? |" in table
