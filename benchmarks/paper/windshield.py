@@ -80,8 +80,10 @@ SIZES = (
     " standardises the components, so the last ones, which show little of a picture and can hardly"
     " be forecast, count there as much as the first. N4SID's windows have three ticks of future."
     f" Conditional refinement begins with a step of .01, in the authors' program of {_OF_AUTHORS},"
-    " which the paper does not name: from either of the regressed starts it finds nothing better on"
-    " the validation part, with either step, and keeps the start; from a random one, little."
+    " which the paper does not name: where steering is a sine, it finds nothing better on the"
+    " validation part from either of the regressed starts, with either step, and keeps the start;"
+    " where it is random, the authors' larger step finds something, ours nothing; from a random"
+    " start there is little to find."
 )
 """What the page says of the methods' sizes."""
 
