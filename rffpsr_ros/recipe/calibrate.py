@@ -55,9 +55,7 @@ def _ensemble_parts(
     within = np.concatenate([blend.weights, none], axis=2)
     weights, reach = np.concatenate([within, beyond.weights]), blend.reach
     if reach is not None:
-        anywhere = np.full(weights.shape, np.inf)
-        anywhere[: len(reach.distance), :, :-1] = reach.distance
-        reach = Reach(anywhere)
+        reach = reach.over(len(weights), others=1)
     return members_taking_part([*candidates, beyond.candidate], weights, blend.limits, reach)
 
 
@@ -86,7 +84,7 @@ def members_taking_part(
             shared += [weight / len(candidate.members)] * len(candidate.members)
             of_candidates += [place] * len(candidate.members)
     if reach is not None:
-        reach = Reach(reach.distance[..., of_candidates])
+        reach = reach.of(of_candidates)
     return EnsembleParts(tuple(models), np.stack(shared, -1), limited, reach=reach)
 
 

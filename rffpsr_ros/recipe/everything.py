@@ -18,7 +18,6 @@ import numpy as np
 from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.rff_psr.fit import as_started, complete, initialise, refine
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -201,7 +200,7 @@ def with_everything(
     limits = parts.limits
     if limits is not None:
         limits = limits._replace(fallback=kept.index(limits.fallback))
-    reach = None if parts.reach is None else Reach(parts.reach.distance[..., kept])
+    reach = None if parts.reach is None else parts.reach.of(kept)
     members = tuple(serving.get(place, parts.members[place]) for place in kept)
     record, note = ensemble.record, _NOTE.format(len(models), "y" if len(models) == 1 else "ies")
     return EnsembleModel(

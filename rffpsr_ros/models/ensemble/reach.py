@@ -7,6 +7,7 @@ further outside of all theirs than it ever did is held back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -24,6 +25,20 @@ class Reach(NamedTuple):
     distance: Annotated[Array, holds("H", "d_o", "M", least=0, infinite=True)]
     """Beyond the least and the largest forecast of the others that have a weight there; infinite:
     nothing holds it."""
+
+    def of(self, places: Sequence[int]) -> Reach:
+        """Return the reach of the members at places."""
+        return Reach(self.distance[..., list(places)])
+
+    def over(self, horizons: int, others: int = 0) -> Reach:
+        """Return the reach over more horizons, and of others after these members.
+
+        Nothing holds what is new.
+        """
+        known, observed, members = self.distance.shape
+        distance = np.full((horizons, observed, members + others), np.inf)
+        distance[:known, :, :members] = self.distance
+        return Reach(distance)
 
     def beside(self, weights: Array) -> Array:
         """Return the distances (H, d_o, M), infinite where others may not hold a member back.

@@ -113,11 +113,13 @@ def _reach(blended: Blend, groups: Sequence[Sequence[int]], weights: Array) -> R
     """Return the members' reach, that of their kinds; beyond the horizon nothing limits it."""
     if blended.reach is None:
         return None
-    distance = np.full(weights.shape, np.inf)
-    judged = blended.reach.distance
+    horizons, _, members = weights.shape
+    nobody = len(groups)
+    kinds = [nobody] * members
     for group, places in enumerate(groups):
-        distance[: len(judged), :, places] = judged[..., group, None]
-    return Reach(distance)
+        for place in places:
+            kinds[place] = group
+    return blended.reach.over(horizons, others=1).of(kinds)
 
 
 def _limits(

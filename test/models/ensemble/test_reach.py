@@ -109,3 +109,13 @@ def test_the_model_file_keeps_it(tmp_path: Path) -> None:
     assert isinstance(loaded, EnsembleModel)
     assert loaded.parts.reach is not None
     np.testing.assert_array_equal(loaded.parts.reach.distance, distance)
+
+
+def test_nothing_holds_those_who_come_later_nor_anyone_at_horizons_that_do() -> None:
+    known = Reach(np.arange(12.0).reshape(2, 2, 3))
+    more = known.over(4, others=1)
+    assert more.distance.shape == (4, 2, 4)
+    np.testing.assert_array_equal(more.distance[:2, :, :3], known.distance)
+    assert np.isinf(more.distance[2:]).all()
+    assert np.isinf(more.distance[..., 3]).all()
+    np.testing.assert_array_equal(more.of([3, 1]).distance, more.distance[..., [3, 1]])
