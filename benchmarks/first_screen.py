@@ -65,7 +65,7 @@ def standing_of(one: Comparison) -> str:
     verdict = one.verdict()
     if verdict != "open":
         return "won" if verdict == "holds" else "lost"
-    if np.isfinite([one.low, one.high]).all():
+    if one.has_interval:
         return "undecided"
     return "behind" if one.ratio > 1 else "ahead"
 
@@ -151,7 +151,7 @@ def _cells(line: Line) -> list[str]:
             cells.append("")
             continue
         name, found = one
-        words = found.words() if np.isfinite(found.low) else f"{number(found.ratio)} ?"
+        words = found.words() if found.has_interval else f"{number(found.ratio)} ?"
         shown = f"**{words}**" if standing_of(found) in ("lost", "behind") else words
         cells.append(shown if name == LAST else f"{name}: {shown}")
     return cells

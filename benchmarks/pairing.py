@@ -49,6 +49,11 @@ class Comparison(NamedTuple):
     """What the pairs are: draws, seeds or blocks."""
 
     @property
+    def has_interval(self) -> bool:
+        """Return whether there are pairs enough for an interval."""
+        return not math.isnan(self.low)
+
+    @property
     def chance(self) -> float:
         """Return how likely signs as uneven as these are by chance (the sign test)."""
         fewer = min(self.smaller, self.pairs - self.smaller)

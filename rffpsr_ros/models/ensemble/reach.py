@@ -26,7 +26,7 @@ class Reach(NamedTuple):
     """Beyond the least and the largest forecast of the others that have a weight there; infinite:
     nothing holds it."""
 
-    def of(self, places: Sequence[int]) -> Reach:
+    def of(self, places: Sequence[int] | Array) -> Reach:
         """Return the reach of the members at places."""
         return Reach(self.distance[..., list(places)])
 

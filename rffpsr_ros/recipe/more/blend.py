@@ -114,11 +114,9 @@ def _reach(blended: Blend, groups: Sequence[Sequence[int]], weights: Array) -> R
     if blended.reach is None:
         return None
     horizons, _, members = weights.shape
-    nobody = len(groups)
-    kinds = [nobody] * members
+    kinds = np.full(members, len(groups))  # of nobody
     for group, places in enumerate(groups):
-        for place in places:
-            kinds[place] = group
+        kinds[places] = group
     return blended.reach.over(horizons, others=1).of(kinds)
 
 
