@@ -14,6 +14,7 @@ import numpy as np
 from rffpsr_ros.data.principal_directions import principal_directions
 from rffpsr_ros.numerics.arrays import Array, c_ordered
 from rffpsr_ros.numerics.contents import holds
+from rffpsr_ros.numerics.waves import write_waves
 
 MEDIAN_POINTS = 1000
 """Points that the median trick uses; more change the bandwidth by less than a percent."""
@@ -67,8 +68,7 @@ def waves_of_phases(phases: Array) -> Array:
     """Return [cos, sin] (..., 2 D) of phases (..., D)."""
     count = phases.shape[-1]
     waves = np.empty((*phases.shape[:-1], 2 * count), phases.dtype)
-    np.cos(phases, out=waves[..., :count])
-    np.sin(phases, out=waves[..., count:])
+    write_waves(phases, waves[..., :count], waves[..., count:])
     return waves
 
 

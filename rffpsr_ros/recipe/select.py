@@ -94,7 +94,11 @@ def _leads(
     """Return the best starts of families, while learning of features, if any, is under way."""
     first, found = learners[0], []
     for family in slow[:1]:
-        first.expect(family.configurations[family.safe])
+        safe = family.configurations[family.safe]
+        if family.costly:
+            first.begin([safe])
+        else:
+            first.expect(safe)
     for family in quick:
         first.begin(family.configurations.values())
         starts = {name: first.start_score(one) for name, one in family.configurations.items()}
@@ -118,10 +122,11 @@ def _learned_families(
     """Return the best configurations of families whose features are learned, if promising.
 
     On the first fold they must be clearly better than drawn features as these start - if they are
-    costly, than refined ones - and not far behind each other, for nothing takes longer. Where none
-    are, the best of those that come near are learned without a choice: they agree less with drawn
-    ones than these with each other. Of few data that takes no time, and the first fold tells
-    little. How far windows reach is chosen with the first of these families, for all.
+    costly, as they start and again when both are refined - and not far behind each other, for
+    nothing takes longer. Where none are, the best of those that come near are learned without a
+    choice: they agree less with drawn ones than these with each other. Of few data that takes no
+    time, and the first fold tells little. How far windows reach is chosen with the first of these
+    families, for all.
     """
     first, found, near = learners[0], list[Selection](), list[tuple[float, Family]]()
     drawn = min(lead.score for lead in leads)
@@ -130,7 +135,10 @@ def _learned_families(
         family = offered.with_windows_of(found[0].options) if found else offered
         if offered is families[-1]:
             _expect_what_mostly_follows(learners, family, leads)
-        score = _score([first.trial(family.configurations[family.safe])])
+        safe = family.configurations[family.safe]
+        if family.costly and first.start_score(safe) > settings.clearly_better * drawn:
+            continue
+        score = _score([first.trial(safe)])
         best = min(best, score)
         if few:
             promising = score <= settings.far_behind * min(best, drawn)

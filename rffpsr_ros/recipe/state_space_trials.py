@@ -37,6 +37,9 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 
 NAME = "state_space"
 
+FIRST_STAGES = 3
+"""The linear system, and two of learning: most of what there is to learn shows in these."""
+
 
 class StateSpaceTrials:
     """Trials on the first fold, begun at once and judged when their rivals are known.
@@ -56,8 +59,9 @@ class StateSpaceTrials:
         """Return the state spaces of the best structure, on each fold and on all recordings.
 
         None if on the first fold they do not come close to any of the ``rivals``, neither up to the
-        horizon nor beyond. How many stages are learned is chosen by all folds: one of them may lack
-        what a robot does elsewhere.
+        horizon nor beyond, or are not clearly better than the linear system that they began from:
+        that competes as it is. How many stages are learned is chosen by all folds: one of them may
+        lack what a robot does elsewhere.
         """
         try:
             trials = [stages for pending in self._trials if (stages := pending.result())]
@@ -68,6 +72,8 @@ class StateSpaceTrials:
             chosen = min(trials, key=lambda stages: min(one.total for one in stages))
             best = min(chosen, key=lambda one: one.total)
             if (best.scores > self._settings.close * best_rivals).all():
+                return None
+            if not _betters_linear(chosen, self._settings.clearly_better):
                 return None
             others = [
                 self._begun([chosen[-1].learner], place, 0)
@@ -85,7 +91,7 @@ class StateSpaceTrials:
     ) -> Pending[list[_Stage]]:
         judge = _judge(self._prepared, self._settings, place)
         train, hopeless = self._prepared.folds[place].train, self._settings.hopeless
-        task = _Stages(learners, train, judge, hopeless)
+        task = _Stages(learners, train, judge, hopeless, self._settings.clearly_better)
         return self._workers.submit(task, silent, urgency=urgency)
 
 
@@ -185,18 +191,25 @@ class _Stage(NamedTuple):
         return float(np.prod(self.scores) ** (1 / len(self.scores)))
 
 
+def _betters_linear(stages: Sequence[_Stage], clearly_better: float) -> bool:
+    """Return whether any stage is clearly better than the linear system, the first."""
+    return min(one.total for one in stages) < clearly_better * stages[0].total
+
+
 @dataclass(frozen=True)
 class _Stages:
     """The task of learning on the first fold, stage by stage; none where that cannot be.
 
     Of several learners that one goes on whose linear system is best; where a stage is hopeless
-    beside the one before, it was the last.
+    beside the one before, it was the last, and where by the second none has bettered the linear
+    system.
     """
 
     learners: Sequence[NonlinearStateSpace]
     train: Sequence[Trajectory]
     judge: _Judge
     hopeless: float
+    clearly_better: float
 
     def __call__(self, progress: Progress) -> list[_Stage]:
         del progress
@@ -210,6 +223,8 @@ class _Stages:
         for model in paths[place]:
             found.append(self._stage(self.learners[place], len(found), model))
             if not found[-1].total <= self.hopeless * found[-2].total:
+                break
+            if len(found) == FIRST_STAGES and not _betters_linear(found, self.clearly_better):
                 break
         return found
 

@@ -37,20 +37,27 @@ def name_of(options: RFFPSROptions) -> str:
 class Fold:
     """One fold's learner, which has its scores from a table; what is not there is bad.
 
-    What is expected is noted among what is made, with a question mark.
+    What is expected is noted among what is made, with a question mark. Starts score twice as much
+    as what they are refined to, or as a table of their own has it.
     """
 
     def __init__(
-        self, number: int, scores: Scores, made: list[tuple[str, int]], ahead: bool = False
+        self,
+        number: int,
+        scores: Scores,
+        made: list[tuple[str, int]],
+        ahead: bool = False,
+        starts: Mapping[str, float] | None = None,
     ) -> None:
         self.number, self.scores, self.made, self.ahead = number, scores, made, ahead
+        self.starts = starts or {}
 
     def score(self, options: RFFPSROptions) -> float:
         scores = self.scores.get(name_of(options), (BAD,) * 3)
         return scores[self.number]
 
     def start_score(self, options: RFFPSROptions) -> float:
-        return 2 * self.score(options)
+        return self.starts.get(name_of(options), 2 * self.score(options))
 
     def trial(self, options: RFFPSROptions) -> Trial:
         self.made.append((name_of(options), self.number))
@@ -210,16 +217,22 @@ def test_features_are_not_learned_where_columns_make_it_too_dear(columns: int, a
     assert set(alone.configurations) == {SAFE, "light", "short", "long"}
 
 
-@pytest.mark.parametrize(("sigmoids", "kept"), [(0.95, False), (0.85, True)])
+@pytest.mark.parametrize(
+    ("start", "sigmoids", "tried", "kept"),
+    # The best drawn start has a score of 2, and 1 when it is refined.
+    [(1.9, 0.5, False, False), (1.7, 0.95, True, False), (1.7, 0.85, True, True)],
+)
 def test_of_many_columns_they_are_kept_if_they_are_clearly_better(
-    sigmoids: float, kept: bool
+    start: float, sigmoids: float, tried: bool, kept: bool
 ) -> None:
     scores = {"short": (1.0,) * 3, "learned sigmoids": (sigmoids,) * 3}
     made: list[tuple[str, int]] = []
-    learners = [Fold(n, scores, made) for n in range(3)]
+    starts = {"learned sigmoids": start}
+    learners = [Fold(n, scores, made, starts=starts) for n in range(3)]
     several = families(RFFPSROptions(), RecipeSettings(), 6, 6)
     found = [one.family for one in select(learners, several, RecipeSettings(), few=False)]
     assert found == ["rff_psr", *(["rff_psr, learned sigmoids"] if kept else [])]
+    assert (("learned sigmoids", 0) in made) == tried
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,10 @@ from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.kalman.model import KalmanModel, KalmanParts
 from rffpsr_ros.models.n4sid.oblique_projection import (
     Realisation,
+    WindowFactor,
     is_stable,
     is_stable_filter,
+    joint_factor,
     oblique_projection,
     system_of_order,
     window_factor,
@@ -54,6 +56,13 @@ class Choice(NamedTuple):
 
     def __str__(self) -> str:
         return f"order {self.order}, ridge {self.ridge:g}, by {self.realisation}"
+
+
+class Grid(NamedTuple):
+    """What a choice is made from."""
+
+    orders: Sequence[int]
+    ridges: Sequence[float] = RIDGES
 
 
 class N4SID(InMemoryLearner[KalmanModel]):
@@ -99,9 +108,11 @@ class N4SID(InMemoryLearner[KalmanModel]):
             forgiving_scaling([trajectory.actions for trajectory in train]),
         )
         parts = [Fold(list(train), list(validation))] if validation else self._folds(train)
+        grid = Grid(ORDERS if self.order is None else (self.order,))
+        factors = _Factors(self.past, self.future, scalings)
         with one_blas_thread():
-            scores = self._scores(parts, scalings)
-            candidates = self._candidates(standardise(train, *scalings))
+            scores = self._scores(parts, scalings, factors, grid)
+            candidates = _candidates(factors.of(train), grid)
         usable = {
             choice: score * (1 if is_stable(candidates[choice]) else _UNSTABLE)
             for choice, score in scores.items()
@@ -116,7 +127,7 @@ class N4SID(InMemoryLearner[KalmanModel]):
         )
         return KalmanModel(signature, record, KalmanParts(candidates[choice], *scalings))
 
-    def scores_by_order(self, train: Sequence[Trajectory]) -> dict[int, float]:
+    def scores_by_order(self, train: Sequence[Trajectory], grid: Grid) -> dict[int, float]:
         """Return the best held-out score of each order, by folds of the trajectories.
 
         Raises
@@ -129,8 +140,9 @@ class N4SID(InMemoryLearner[KalmanModel]):
             forgiving_scaling([trajectory.observations for trajectory in train]),
             forgiving_scaling([trajectory.actions for trajectory in train]),
         )
+        factors = _Factors(self.past, self.future, scalings)
         with one_blas_thread():
-            scores = self._scores(self._folds(train), scalings)
+            scores = self._scores(self._folds(train), scalings, factors, grid)
         found: dict[int, float] = {}
         for choice, score in scores.items():
             found[choice.order] = min(score, found.get(choice.order, score))
@@ -144,18 +156,21 @@ class N4SID(InMemoryLearner[KalmanModel]):
             return [Fold(list(train), list(train))]
 
     def _scores(
-        self, parts: Sequence[Fold], scalings: tuple[Scaling, Scaling]
+        self,
+        parts: Sequence[Fold],
+        scalings: tuple[Scaling, Scaling],
+        factors: _Factors,
+        grid: Grid,
     ) -> dict[Choice, float]:
         """Return the score of each choice that every fold can have."""
         errors: list[dict[Choice, Array]] = []
         for part in parts:
             judged = stretches(standardise(part.held_out, *scalings))
+            systems = _candidates(factors.of(part.train), grid)
             errors.append(
                 {
                     choice: mean_squared_forecast_errors(system, judged, self.future, self.past)
-                    for choice, system in self._candidates(
-                        standardise(part.train, *scalings)
-                    ).items()
+                    for choice, system in systems.items()
                 }
             )
         common = set.intersection(*(set(of_fold) for of_fold in errors))
@@ -163,21 +178,6 @@ class N4SID(InMemoryLearner[KalmanModel]):
             choice: robust_score(np.concatenate([of_fold[choice] for of_fold in errors]))
             for choice in sorted(common)
         }
-
-    def _candidates(self, runs: Sequence[Run]) -> dict[Choice, LinearSystem]:
-        """Return the systems of every choice whose filters are stable."""
-        factor = window_factor(runs, self.past, self.future)
-        if factor.windows == 0:
-            return {}
-        found = {}
-        for ridge in RIDGES:
-            subspace = oblique_projection(factor, ridge)
-            for order in ORDERS if self.order is None else (self.order,):
-                for realisation in REALISATIONS if order <= subspace.largest_order else ():
-                    system = system_of_order(subspace, order, realisation)
-                    if is_stable_filter(system):
-                        found[Choice(order, ridge, realisation)] = system
-        return found
 
     def _nothing_found(self, train: Sequence[Trajectory]) -> str:
         ticks = self.past + self.future
@@ -194,3 +194,38 @@ class N4SID(InMemoryLearner[KalmanModel]):
                 " only where nothing is missing"
             )
         return f"no stable filter of order {self.order} was found; leave the order to the data"
+
+
+class _Factors:
+    """Factors of windows: each recording's own is found once, in however many folds it is."""
+
+    def __init__(self, past: int, future: int, scalings: tuple[Scaling, Scaling]) -> None:
+        """Take what windows and units are; nothing is known yet."""
+        self._past, self._future, self._scalings = past, future, scalings
+        self._known: dict[int, tuple[Trajectory, WindowFactor]] = {}
+
+    def of(self, recordings: Sequence[Trajectory]) -> WindowFactor:
+        """Return the factor of all windows of recordings."""
+        return joint_factor([self._own(recording) for recording in recordings])
+
+    def _own(self, recording: Trajectory) -> WindowFactor:
+        if id(recording) not in self._known:
+            runs = standardise([recording], *self._scalings)
+            found = window_factor(runs, self._past, self._future)
+            self._known[id(recording)] = recording, found  # held, so that no other has its id
+        return self._known[id(recording)][1]
+
+
+def _candidates(factor: WindowFactor, grid: Grid) -> dict[Choice, LinearSystem]:
+    """Return the systems of every choice whose filters are stable."""
+    if factor.windows == 0:
+        return {}
+    found = {}
+    for ridge in grid.ridges:
+        subspace = oblique_projection(factor, ridge)
+        for order in grid.orders:
+            for realisation in REALISATIONS if order <= subspace.largest_order else ():
+                system = system_of_order(subspace, order, realisation)
+                if is_stable_filter(system):
+                    found[Choice(order, ridge, realisation)] = system
+    return found

@@ -81,9 +81,24 @@ def window_factor(runs: Sequence[Run], past: int, future: int) -> WindowFactor:
     rows, count = np.zeros((0, columns)), 0
     for run in runs:
         for chunk in _window_rows(run, shape):
-            rows = np.asarray(np.linalg.qr(np.concatenate([rows, chunk]), mode="r"))
+            rows = _triangular(rows, chunk)
             count += len(chunk)
     return WindowFactor(rows / np.sqrt(max(count, 1)), count, shape)
+
+
+def joint_factor(factors: Sequence[WindowFactor]) -> WindowFactor:
+    """Return the factor of all windows that several factors are of."""
+    first, *others = factors
+    rows = first.rows * np.sqrt(first.windows)
+    for other in others:
+        rows = _triangular(rows, other.rows * np.sqrt(other.windows))
+    count = sum(factor.windows for factor in factors)
+    return WindowFactor(rows / np.sqrt(max(count, 1)), count, first.shape)
+
+
+def _triangular(rows: Array, more: Array) -> Array:
+    """Return the triangular factor of both together."""
+    return np.asarray(np.linalg.qr(np.concatenate([rows, more]), mode="r"))
 
 
 def _window_rows(run: Run, shape: WindowShape) -> Iterator[Array]:

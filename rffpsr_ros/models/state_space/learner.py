@@ -16,7 +16,7 @@ from rffpsr_ros.data.saturation import Bounds, learned_bounds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
-from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.n4sid.learner import N4SID, Grid
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.free_starts import FreeStarts, found_starts
@@ -50,8 +50,8 @@ RULE = DampingRule(first=1e-2, easier=0.2, harder=4.0, failures=7)
 RIDGE = 1e-5
 """Penalty on the distance to where a stage started, relative to the error there."""
 
-ORDERS = range(1, 9)
-"""What an order is chosen from."""
+CHOSEN_FROM = Grid(orders=range(1, 9), ridges=(0.0, 1e-2))
+"""What an order is chosen from, and with which ridges."""
 
 NO_WORSE = 1.6
 """The least order is taken whose linear system has at most so many times the best one's error."""
@@ -183,7 +183,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
 
     def _order(self, runs: Sequence[Run]) -> int:
         shown = [trajectory_of(run, self.integrating) for run in runs if len(run.actions) > 1]
-        return least_order(N4SID(self.past, self.past).scores_by_order(shown))
+        return least_order(N4SID(self.past, self.past).scores_by_order(shown, CHOSEN_FROM))
 
     def _record(self, structure: Structure, stages: int, missed: float | None) -> TrainingRecord:
         options = {
@@ -204,10 +204,9 @@ def stages_for(ticks: int) -> int:
 
 
 def least_order(scores: dict[int, float]) -> int:
-    """Return the least order that is as good as any of `ORDERS`, given scores by order."""
-    known = {order: score for order, score in scores.items() if order in ORDERS}
-    best = min(known.values(), default=np.inf)
-    return min((one for one, score in known.items() if score <= NO_WORSE * best), default=1)
+    """Return the least order that is as good as any, given scores by order."""
+    best = min(scores.values(), default=np.inf)
+    return min((one for one, score in scores.items() if score <= NO_WORSE * best), default=1)
 
 
 def _scalings(train: Sequence[Trajectory]) -> tuple[Scaling, Scaling]:

