@@ -144,6 +144,10 @@ class RecipeSettings:
     state_space_weights: int = 400
     """With more weights than these none is learned: the time of a step grows as their square."""
 
+    better_than_linear: float = 0.95
+    """Their score on the first fold must be so many times that of the linear system which they
+    began from, at the most: subspace identification competes as it is."""
+
     first_blocks: int = 8
     """Blocks of the first fold that tell whether state spaces are learned on the others."""
 

@@ -53,15 +53,18 @@ class StateSpaceTrials:
     ) -> None:
         """Have the trials computed, whenever there is nothing more urgent."""
         self._prepared, self._settings, self._workers = prepared, settings, workers
-        self._trials = [self._begun(one, 0, 2) for one in _learners(prepared, settings)]
+        self._enough = settings.better_than_linear
+        self._trials = [
+            self._begun(one, 0, 2, self._enough) for one in _learners(prepared, settings)
+        ]
 
     def best(self, rivals: Sequence[Candidate]) -> Candidate | None:
         """Return the state spaces of the best structure, on each fold and on all recordings.
 
         None if on the first fold they do not come close to any of the ``rivals``, neither up to the
-        horizon nor beyond, or are not clearly better than the linear system that they began from:
-        that competes as it is. How many stages are learned is chosen by all folds: one of them may
-        lack what a robot does elsewhere.
+        horizon nor beyond, or are no better than the linear system that they began from where that
+        competes as it is: without integrators. How many stages are learned is chosen by all folds:
+        one of them may lack what a robot does elsewhere.
         """
         try:
             trials = [stages for pending in self._trials if (stages := pending.result())]
@@ -73,10 +76,11 @@ class StateSpaceTrials:
             best = min(chosen, key=lambda one: one.total)
             if (best.scores > self._settings.close * best_rivals).all():
                 return None
-            if not _betters_linear(chosen, self._settings.clearly_better):
+            new = chosen[0].learner.integrating or _betters_linear(chosen, self._enough)
+            if not new:
                 return None
             others = [
-                self._begun([chosen[-1].learner], place, 0)
+                self._begun([chosen[-1].learner], place, 0, np.inf)
                 for place in range(1, len(self._prepared.folds))
             ]
             stages = _best_stage([chosen, *(pending.result() for pending in others)])
@@ -87,11 +91,11 @@ class StateSpaceTrials:
             return None
 
     def _begun(
-        self, learners: Sequence[NonlinearStateSpace], place: int, urgency: int
+        self, learners: Sequence[NonlinearStateSpace], place: int, urgency: int, enough: float
     ) -> Pending[list[_Stage]]:
         judge = _judge(self._prepared, self._settings, place)
         train, hopeless = self._prepared.folds[place].train, self._settings.hopeless
-        task = _Stages(learners, train, judge, hopeless, self._settings.clearly_better)
+        task = _Stages(learners, train, judge, hopeless, enough)
         return self._workers.submit(task, silent, urgency=urgency)
 
 
@@ -191,25 +195,25 @@ class _Stage(NamedTuple):
         return float(np.prod(self.scores) ** (1 / len(self.scores)))
 
 
-def _betters_linear(stages: Sequence[_Stage], clearly_better: float) -> bool:
-    """Return whether any stage is clearly better than the linear system, the first."""
-    return min(one.total for one in stages) < clearly_better * stages[0].total
+def _betters_linear(stages: Sequence[_Stage], enough: float) -> bool:
+    """Return whether any stage is better than the linear system, the first, by such a factor."""
+    return min(one.total for one in stages) <= enough * stages[0].total
 
 
 @dataclass(frozen=True)
 class _Stages:
     """The task of learning on the first fold, stage by stage; none where that cannot be.
 
-    Of several learners that one goes on whose linear system is best; where a stage is hopeless
-    beside the one before, it was the last, and where by the second none has bettered the linear
-    system.
+    Of several learners that one goes on whose linear system is best. A stage that is hopeless
+    beside the one before is the last, and so is the second where none has bettered the linear
+    system by the factor ``enough``.
     """
 
     learners: Sequence[NonlinearStateSpace]
     train: Sequence[Trajectory]
     judge: _Judge
     hopeless: float
-    clearly_better: float
+    enough: float
 
     def __call__(self, progress: Progress) -> list[_Stage]:
         del progress
@@ -224,7 +228,7 @@ class _Stages:
             found.append(self._stage(self.learners[place], len(found), model))
             if not found[-1].total <= self.hopeless * found[-2].total:
                 break
-            if len(found) == FIRST_STAGES and not _betters_linear(found, self.clearly_better):
+            if len(found) == FIRST_STAGES and not _betters_linear(found, self.enough):
                 break
         return found
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
@@ -92,6 +93,25 @@ def test_nor_where_the_terms_of_the_model_are_unwanted() -> None:
     runs = [amplifier(seed) for seed in range(9)]
     plain = prepare(runs, None, RFFPSROptions(arx_past=0), SETTINGS)
     assert StateSpaceTrials(plain, SETTINGS).best([]) is None
+
+
+def linear_filter(seed: int) -> Trajectory:
+    """Return a recording of a filter of second order, whose model is linear."""
+    draw = np.random.default_rng(seed)
+    actions = draw.uniform(-1, 1, TICKS)
+    seen = lfilter([0.0, 1.0, 0.5], [1.0, -1.3, 0.6], actions)
+    return Trajectory(seen + 0.02 * draw.standard_normal(TICKS), actions, 0.1)
+
+
+def test_what_only_repeats_its_linear_system_is_no_candidate() -> None:
+    ready = prepare([linear_filter(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
+    trials = StateSpaceTrials(ready, SETTINGS)
+    assert trials.best(known(ready)) is None
+    # Were anything enough, it would compete: to the linear system's rivals it is near.
+    lenient = StateSpaceTrials(ready, replace(SETTINGS, better_than_linear=np.inf))
+    found = lenient.best(known(ready))
+    assert found is not None
+    assert found.name == "state_space"
 
 
 def test_short_recordings_do_not_tell_who_simulates_best() -> None:

@@ -58,7 +58,7 @@ class Choice(NamedTuple):
         return f"order {self.order}, ridge {self.ridge:g}, by {self.realisation}"
 
 
-class Grid(NamedTuple):
+class ChoiceGrid(NamedTuple):
     """What a choice is made from."""
 
     orders: Sequence[int]
@@ -108,7 +108,7 @@ class N4SID(InMemoryLearner[KalmanModel]):
             forgiving_scaling([trajectory.actions for trajectory in train]),
         )
         parts = [Fold(list(train), list(validation))] if validation else self._folds(train)
-        grid = Grid(ORDERS if self.order is None else (self.order,))
+        grid = ChoiceGrid(ORDERS if self.order is None else (self.order,))
         factors = _Factors(self.past, self.future, scalings)
         with one_blas_thread():
             scores = self._scores(parts, scalings, factors, grid)
@@ -127,7 +127,7 @@ class N4SID(InMemoryLearner[KalmanModel]):
         )
         return KalmanModel(signature, record, KalmanParts(candidates[choice], *scalings))
 
-    def scores_by_order(self, train: Sequence[Trajectory], grid: Grid) -> dict[int, float]:
+    def scores_by_order(self, train: Sequence[Trajectory], grid: ChoiceGrid) -> dict[int, float]:
         """Return the best held-out score of each order, by folds of the trajectories.
 
         Raises
@@ -160,7 +160,7 @@ class N4SID(InMemoryLearner[KalmanModel]):
         parts: Sequence[Fold],
         scalings: tuple[Scaling, Scaling],
         factors: _Factors,
-        grid: Grid,
+        grid: ChoiceGrid,
     ) -> dict[Choice, float]:
         """Return the score of each choice that every fold can have."""
         errors: list[dict[Choice, Array]] = []
@@ -216,7 +216,7 @@ class _Factors:
         return self._known[id(recording)][1]
 
 
-def _candidates(factor: WindowFactor, grid: Grid) -> dict[Choice, LinearSystem]:
+def _candidates(factor: WindowFactor, grid: ChoiceGrid) -> dict[Choice, LinearSystem]:
     """Return the systems of every choice whose filters are stable."""
     if factor.windows == 0:
         return {}

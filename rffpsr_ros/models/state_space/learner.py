@@ -16,7 +16,7 @@ from rffpsr_ros.data.saturation import Bounds, learned_bounds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
-from rffpsr_ros.models.n4sid.learner import N4SID, Grid
+from rffpsr_ros.models.n4sid.learner import N4SID, ChoiceGrid
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.free_starts import FreeStarts, found_starts
@@ -50,7 +50,7 @@ RULE = DampingRule(first=1e-2, easier=0.2, harder=4.0, failures=7)
 RIDGE = 1e-5
 """Penalty on the distance to where a stage started, relative to the error there."""
 
-CHOSEN_FROM = Grid(orders=range(1, 9), ridges=(0.0, 1e-2))
+CHOSEN_FROM = ChoiceGrid(orders=range(1, 9), ridges=(0.0, 1e-2))
 """What an order is chosen from, and with which ridges."""
 
 NO_WORSE = 1.6
