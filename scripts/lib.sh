@@ -71,6 +71,9 @@ ensure_venv() {
     local venv=$1 name=$2 made=$1/made-from
     if is_made "$venv" "$name" "$3" "${@:5}"; then return; fi
     if [[ ! -x $venv/bin/python || ! -f $made || $(<"$made") != "$(base "$3")" ]]; then
+        # To begin afresh would empty what the link leads to: somebody else's environment, most likely.
+        [[ ! -L $venv ]] ||
+            fail "$venv is a symbolic link, to $(readlink "$venv"), and not made by this script for this checkout: remove it (rm $venv) and run this again."
         # shellcheck disable=SC2086 # several options in one word
         "$python" -m venv --clear $4 "$venv" || fail "Creating $venv failed: see above."
         base "$3" >"$made"
