@@ -44,14 +44,23 @@ def damped_step(
 ) -> DampedStep | None:
     """Return a point (P,) whose loss is below ``lowest``, that at ``point``; None if none is found.
 
-    Takes half the gradient (P,) and J^T J (P, P), penalties included. The damping grows from
-    failure to failure.
+    Takes half the gradient (P,) and J^T J (P, P), penalties included, of which the upper triangle
+    counts. The damping grows from failure to failure. Steps are solved for in single precision,
+    with parameters scaled so that the diagonal is one: what that costs in accuracy is little beside
+    what damping changes, and the loss tells whether a step is good.
     """
     if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
         return None
+    diagonal = np.diagonal(curvature).astype(np.float64)
+    scale = 1 / np.sqrt(diagonal + _floor(diagonal))
+    single = scale.astype(np.float32)
+    scaled = single[:, None] * curvature.astype(np.float32, copy=False) * single
+    sloping = (scale * slope).astype(np.float32)
 
     def step(damping: float) -> Array | None:
-        return direction(slope, damped(curvature, damping))
+        np.fill_diagonal(scaled, 1 + damping)
+        found = direction(sloping, scaled)
+        return None if found is None else scale * found
 
     return first_better(point, lowest, step, loss, damping, rule)
 
@@ -81,7 +90,7 @@ def first_better(
 def direction(slope: Array, curvature: Array) -> Array | None:
     """Return the step (P,) to where the gradient is 0; None where rounding left no such point.
 
-    The curvature (P, P) is positive definite but for that.
+    The curvature (P, P), of which the upper triangle counts, is positive definite but for that.
     """
     if not slope.size:  # which SciPy 1.10 does not solve
         return slope
@@ -95,6 +104,9 @@ def direction(slope: Array, curvature: Array) -> Array | None:
 def damped(curvature: Array, damping: float) -> Array:
     """Return J^T J (..., P, P) with a multiple of its diagonal, and a little of the largest."""
     diagonal = np.diagonal(curvature, axis1=-2, axis2=-1)
-    floor = LEAST_CURVATURE * max(float(diagonal.max(initial=0.0)), 1e-30)
-    added = damping * diagonal + floor
+    added = damping * diagonal + _floor(diagonal)
     return np.asarray(curvature + added[..., None] * np.eye(added.shape[-1]))
+
+
+def _floor(diagonal: Array) -> float:
+    return LEAST_CURVATURE * max(float(diagonal.max(initial=0.0)), 1e-30)

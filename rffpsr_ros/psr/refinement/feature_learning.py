@@ -34,6 +34,10 @@ from rffpsr_ros.psr.refinement.sensitivities import (
 
 LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
 
+KEPT_CURVATURE = 0.5
+"""A step's curvature is that of its rollouts and, by this share, that of the step before: of so few
+rollouts alone it is known badly."""
+
 RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 """Of the regression that learning starts from; in units of the squared change per tick."""
 
@@ -160,14 +164,19 @@ class _Descent(NamedTuple):
         every = origins(task.train, options.horizon)
         precision, centre = _prior(task, like, self.changes, penalty)
         point, damping = best.learnable.flat(), LEARNING_DAMPING.first
-        newest = steps
+        newest, before = steps, None
         while steps < options.steps and steps - newest < patience:
             steps += 1
             drawn = _drawn(every, task.train, self.age, options.rollouts, self.generator)
             rollouts = task.rollouts(drawn, options.horizon)
             objective = Objective(task.predictor, rollouts, like, precision, centre, options.curved)
-            equations = objective.equations(point)
-            step = damped_step(point, *equations, objective.loss, damping, LEARNING_DAMPING)
+            loss, slope, curvature = objective.equations(point)
+            if before is not None:
+                curvature = (1 - KEPT_CURVATURE) * curvature + KEPT_CURVATURE * before
+            before = curvature
+            step = damped_step(
+                point, loss, slope, curvature, objective.loss, damping, LEARNING_DAMPING
+            )
             if step is None:
                 damping *= LEARNING_DAMPING.harder
                 continue

@@ -12,8 +12,8 @@ MOST_PARAMETERS = 1500
 LEAST_UNITS = 10
 """With fewer there is little to learn."""
 
-WORK = 6e9
-"""Products in a step's J^T J, at the most: about a quarter of a second."""
+WORK = 3e9
+"""Products in a step's J^T J, at the most: about an eighth of a second."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class FeatureLearningOptions:
     rollouts: int = 1000
     """Random ones that a step's gradient is computed from."""
 
-    curved: int = 1000
+    curved: int = 500
     """So many of them, about, give the curvature, which costs far more."""
 
     steps: int = 300

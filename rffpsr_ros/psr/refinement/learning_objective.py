@@ -40,7 +40,10 @@ class Objective(NamedTuple):
         return loss if np.isfinite(loss) else float("inf")
 
     def equations(self, point: Array) -> tuple[float, Array, Array]:
-        """Return the loss, half its gradient (P,), and the Gauss-Newton curvature (P, P)."""
+        """Return the loss, half its gradient (P,), and the Gauss-Newton curvature (P, P).
+
+        Of the curvature there is the upper triangle, in single precision; the rest is zero.
+        """
         learnable = self.like.at(point)
         with np.errstate(over="ignore", invalid="ignore"):
             found = dependence(self.predictor, learnable, self.rollouts)
@@ -60,10 +63,9 @@ class Objective(NamedTuple):
                 # The upper triangle of J^T J: half the products.
                 curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)
         slope += self.precision * (point - self.centre)
-        upper = np.triu(curvature, 1).astype(np.float64)
-        whole = upper + upper.T + np.diag(np.diag(curvature) + self.precision)
+        curvature[np.diag_indices_from(curvature)] += self.precision
         loss = float(np.mean(np.log(mean))) + self._penalty(point)
-        return loss, slope, whole
+        return loss, slope, curvature
 
     def _penalty(self, point: Array) -> float:
         away = point - self.centre

@@ -114,10 +114,10 @@ def dependence(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollout
         at_window, at_state = _at_inputs(predictor, learnable, tick, action)
         row = feedback[:, h]
         seen = min(h, structure.past)
-        row += np.einsum(
+        row[:, :, :h] += np.einsum(
             "bokc,bkcsd->bosd",
             at_window[:, :, structure.past - seen :],
-            feedback[:, h - seen : h],
+            feedback[:, h - seen : h, :, :h],  # on what comes later nothing depends
             optimize=True,
         )
         if by_state.size:
