@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.numerics.levenberg_marquardt import DampingRule, damped_step
+from rffpsr_ros.numerics.levenberg_marquardt import LEAST_CURVATURE, DampingRule, damped_step
 
 RULE = DampingRule(first=1e-2, easier=0.3, harder=4.0, failures=6)
 
@@ -54,3 +54,20 @@ def test_a_parameter_that_changes_nothing_stays() -> None:
     )
     assert step is not None
     np.testing.assert_allclose(step.point, [0.0, 5.0], atol=1e-6)
+
+
+def test_a_step_solves_the_damped_equations_of_the_upper_triangle() -> None:
+    """In whatever units parameters are: single precision must not show but for rounding."""
+    draw = np.random.default_rng(3)
+    units = 10.0 ** draw.uniform(-6, 6, 8)
+    slopes = draw.standard_normal((30, 8)) * units
+    slope, curvature = slopes.T @ draw.standard_normal(30), slopes.T @ slopes
+    step = damped_step(
+        np.zeros(8), 0.0, slope, np.triu(curvature), lambda point: -1.0, RULE.first, RULE
+    )
+    assert step is not None
+    assert step.damping == RULE.first
+    whole = curvature + LEAST_CURVATURE * curvature.max() * np.eye(8)
+    whole += RULE.first * np.diag(np.diag(whole))
+    wanted = -np.linalg.solve(whole, slope)
+    np.testing.assert_allclose(step.point * units, wanted * units, rtol=1e-4)
