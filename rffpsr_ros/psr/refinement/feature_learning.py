@@ -173,7 +173,8 @@ class _Descent(NamedTuple):
             loss, slope, curvature = objective.equations(point)
             if before is not None:
                 curvature = (1 - KEPT_CURVATURE) * curvature + KEPT_CURVATURE * before
-            before = curvature
+            if np.isfinite(curvature).all():  # of rollouts that overflow it is not, this once
+                before = curvature
             step = damped_step(
                 point, loss, slope, curvature, objective.loss, damping, LEARNING_DAMPING
             )

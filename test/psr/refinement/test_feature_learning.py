@@ -1,5 +1,6 @@
 """Exact sensitivities of rolled-out predictions, and learning of features by them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from rffpsr_ros.data.change_coordinates import change_map, usual_changes
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Run
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
@@ -227,6 +229,23 @@ def test_learning_is_repeatable() -> None:
     assert one.score == other.score
     assert np.array_equal(one.parameters.narx, other.parameters.narx)
     assert learn(SMALL, seed=1)[0].score != one.score
+
+
+def test_a_curvature_that_is_no_number_spoils_one_step_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As of rollouts that overflow: those of the next step are others."""
+    equations, calls = Objective.equations, []
+
+    def bad_at_first(self: Objective, point: Array) -> tuple[float, Array, Array]:
+        loss, slope, curvature = equations(self, point)
+        calls.append(loss)
+        return loss, slope, curvature * np.nan if len(calls) == 1 else curvature
+
+    monkeypatch.setattr(Objective, "equations", bad_at_first)
+    found, _ = learn(replace(SMALL, penalties=(3e-3,), patience=(10,)))
+    assert found.score < found.initial_score
+    assert found.steps > 1
 
 
 def test_missing_observations_do_not_count() -> None:
