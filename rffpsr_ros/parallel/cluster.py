@@ -171,6 +171,11 @@ class _ClusterTask(Generic[ResultT]):
     def hasten(self, urgency: int) -> None:
         """What a scheduler has keeps its priority."""
 
+    def cancel(self) -> None:
+        """Have it not begun, or ended the next time that it tells how far it is."""
+        self._client.unsubscribe_topic(self._topic)
+        self._future.cancel()
+
     def _take(self, event: Any) -> None:
         self._reports.append(event[1])
 
@@ -179,11 +184,19 @@ class _ClusterTask(Generic[ResultT]):
             self._progress(*self._reports.popleft())
 
 
+class _Cancelled(Exception):
+    """Ends a task that nobody wants any more."""
+
+
 def _do_task(parcel: bytes, topic: str) -> Any:
     _settle()
-    worker = import_module("distributed").get_worker()
+    distributed = import_module("distributed")
+    worker, key = distributed.get_worker(), distributed.worker.thread_state.key
 
     def progress(stage: str, fraction: float, error: float | None = None) -> None:
+        task = worker.state.tasks.get(key)
+        if task is None or task.state == "cancelled":
+            raise _Cancelled
         worker.log_event(topic, (stage, fraction, error))
 
     return packed(pickle.loads(parcel)(progress))

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.parallel.parcels import packed
+from rffpsr_ros.parallel.worker_process import CANCEL
 
 _WORKER = "rffpsr_ros.parallel.worker_process"
 
@@ -33,8 +34,11 @@ class Work(Protocol):
 class Employer(Protocol):
     """Who has tasks, and hears of them; see `Processes`."""
 
-    def take(self) -> Any:
-        """Return a task, waiting for one; None: there are no more."""
+    def take(self, patient: bool) -> Any:
+        """Return a task, waiting for one; None: there are no more.
+
+        ``patient``: one that is not wanted yet.
+        """
         ...
 
     def put_back(self, submitted: Any) -> None:
@@ -54,12 +58,23 @@ class Employer(Protocol):
         ...
 
 
-class Helper:
-    """Takes tasks and has them computed until there are no more, or its process is gone."""
+PATIENT_NICENESS = 5
+"""Of a process whose work is not wanted yet. Where all cores are at work it has a third of the time
+that one has whose work is waited for; no less, for some day its own is."""
 
-    def __init__(self, employer: Employer) -> None:
+
+class Helper:
+    """Takes tasks and has them computed until there are no more, or its process is gone.
+
+    A ``patient`` one takes those that are not wanted yet, and leaves the processor to the others.
+    """
+
+    def __init__(self, employer: Employer, patient: bool = False) -> None:
         self._employer = employer
+        self._patient = patient
         self._process: subprocess.Popen[bytes] | None = None
+        self._at_work: tuple[Work, Connection] | None = None
+        self._handing = threading.Lock()
         self._starting = threading.Lock()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -71,15 +86,22 @@ class Helper:
                 self._process.kill()
         self._thread.join()
 
+    def cancel(self, submitted: Work) -> None:
+        """End a task, if this one is at it."""
+        with self._handing:
+            if self._at_work is not None and self._at_work[0] is submitted:
+                with suppress(OSError):  # the process is gone
+                    self._at_work[1].send_bytes(CANCEL)
+
     def _work(self) -> None:
         submitted: Work | None = None
         try:
             with self._starting:
                 if self._employer.closed():
                     return
-                self._process = _start()
+                self._process = _start(PATIENT_NICENESS if self._patient else 0)
             with _connections(self._process) as (to, back):
-                while (submitted := self._employer.take()) is not None:
+                while (submitted := self._employer.take(self._patient)) is not None:
                     self._hand_over(submitted, to, back)
                     submitted = None
         except Exception:  # the process is gone, say, or could not be started
@@ -97,7 +119,17 @@ class Helper:
         except Exception:  # such as an object of a class that is none of a module's
             self._return(submitted)
             return
-        to.send_bytes(parcel)
+        with self._handing:
+            to.send_bytes(parcel)
+            self._at_work = submitted, to
+        try:
+            self._listen(submitted, back)
+        finally:
+            with self._handing:
+                self._at_work = None
+
+    def _listen(self, submitted: Work, back: Connection) -> None:
+        """Pass on what a task tells, and its result."""
         while True:
             word, *what = pickle.loads(back.recv_bytes())
             if word == "progress":
@@ -136,9 +168,9 @@ def _connections(process: subprocess.Popen[bytes]) -> Iterator[tuple[Connection,
             back.close()
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start(niceness: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", _WORKER],
+        [sys.executable, "-m", _WORKER, str(niceness)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=child_environment(),

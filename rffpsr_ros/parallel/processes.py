@@ -77,8 +77,8 @@ def workers_for(client: Any, processes: int | None) -> Iterator[Workers]:
 class Processes:
     """So many processes beside this one that compute tasks side by side; none, if it is one.
 
-    A process that dies costs the task it had, which this one computes anew. Sums over the data
-    stay in this process.
+    As many again compute what is not wanted yet, at a lower priority. A process that dies costs the
+    task it had, which this one computes anew. Sums over the data stay in this process.
     """
 
     together = True
@@ -90,7 +90,7 @@ class Processes:
         self._order = count()
         self._reports: deque[tuple[Submitted[Any], Sequence[Any]]] = deque()
         self._telling: Submitted[Any] | None = None
-        self._helpers: list[Helper] = []
+        self._helpers: dict[bool, list[Helper]] = {False: [], True: []}  # whether they are patient
         self._closed = False
 
     def __enter__(self) -> Processes:
@@ -107,7 +107,7 @@ class Processes:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-        for helper in self._helpers:
+        for helper in self._all_helpers():
             helper.end()
 
     def map(
@@ -124,8 +124,10 @@ class Processes:
         """Have a task computed, by another process or by this one when it waits for it."""
         submitted = Submitted(task, progress, self)
         self.put_back(submitted, urgency)
-        if not self._helpers:
-            self._helpers = [Helper(self) for _ in range(self._number) if self._number > 1]
+        patient = urgency > 0
+        if not self._helpers[patient] and self._number > 1:
+            count = self._number if patient else self._number - 1
+            self._helpers[patient] = [Helper(self, patient) for _ in range(count)]
         return submitted
 
     def hasten(self, submitted: Submitted[Any], urgency: int) -> None:
@@ -137,6 +139,14 @@ class Processes:
             heapq.heapify(self._waiting)
             self._changed.notify_all()
 
+    def cancel(self, submitted: Submitted[Any]) -> None:
+        """Have a task not begun, or ended."""
+        with self._changed:
+            if self._taken(lambda one, _: one is submitted):
+                return
+        for helper in self._all_helpers():
+            helper.cancel(submitted)
+
     # For the threads that speak with the other processes
 
     def put_back(self, submitted: Submitted[Any], urgency: int = -1) -> None:
@@ -145,14 +155,18 @@ class Processes:
             heapq.heappush(self._waiting, (urgency, next(self._order), submitted))
             self._changed.notify_all()
 
-    def take(self) -> Submitted[Any] | None:
+    def take(self, patient: bool) -> Submitted[Any] | None:
         """Return a task that may be computed elsewhere, waiting for one; None: there are no more.
 
-        None is also the answer to a process that ends.
+        ``patient``: one that is not wanted yet. None is also the answer to a process that ends.
         """
+
+        def fits(one: Submitted[Any], urgency: int) -> bool:
+            return not one.only_here and (urgency > 0) is patient
+
         with self._changed:
             while not self._closed:
-                submitted = self._taken(lambda one: not one.only_here)
+                submitted = self._taken(fits)
                 if submitted is not None:
                     return submitted
                 self._changed.wait()
@@ -182,7 +196,7 @@ class Processes:
             with self._changed:
                 if wanted.done:
                     return
-                here = self._taken(lambda one: one is wanted)
+                here = self._taken(lambda one, _: one is wanted)
                 if here is None and not self._reports:
                     self._changed.wait()
             if here is not None:
@@ -203,9 +217,12 @@ class Processes:
         if self._telling is submitted:
             submitted.progress(*words)
 
-    def _taken(self, fits: Callable[[Submitted[Any]], bool]) -> Submitted[Any] | None:
+    def _all_helpers(self) -> list[Helper]:
+        return [helper for some in self._helpers.values() for helper in some]
+
+    def _taken(self, fits: Callable[[Submitted[Any], int], bool]) -> Submitted[Any] | None:
         """Take the most urgent of the tasks that wait and fit; None if there is none."""
-        fit = [one for one in self._waiting if fits(one[2])]
+        fit = [one for one in self._waiting if fits(one[2], one[0])]
         if not fit:
             return None
         chosen = min(fit)
@@ -246,6 +263,10 @@ class Submitted(Generic[ResultT]):
     def hasten(self, urgency: int) -> None:
         """Have it begun sooner, as `Pending` says."""
         self._processes.hasten(self, urgency)
+
+    def cancel(self) -> None:
+        """Have it not begun, or ended, as `Pending` says."""
+        self._processes.cancel(self)
 
     def compute(self) -> None:
         """Compute in this process; what is raised is raised where the result is asked for."""

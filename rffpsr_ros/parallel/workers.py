@@ -60,9 +60,13 @@ class Pending(Protocol[ResultT_co]):
         """Have the task begun as one of this urgency, if it can be, and is less urgent by now."""
         ...
 
+    def cancel(self) -> None:
+        """Have it not begun, or ended, if that can be; nobody will ask for its result."""
+        ...
 
-MAYBE_WANTED = 3
-"""The urgency of a task that may be in vain: for who has nothing else to do."""
+
+MOSTLY_WANTED, MAYBE_WANTED = 3, 4
+"""Urgencies of tasks that may be in vain: for who has nothing else to do."""
 
 
 class Workers(Protocol):
@@ -85,6 +89,8 @@ class Workers(Protocol):
 
     def submit(self, task: Task[ResultT], progress: Progress, urgency: int = 0) -> Pending[ResultT]:
         """Have a task computed; the less ``urgency`` is, the earlier it is begun.
+
+        Above 0 it is not wanted yet, and leaves the processor to others that are.
 
         ``progress`` is called by whoever asks for results, in the thread in which it does.
         """
@@ -125,6 +131,9 @@ class _Later(Generic[ResultT]):
 
     def hasten(self, urgency: int) -> None:
         """Nothing is begun before it is asked for."""
+
+    def cancel(self) -> None:
+        """Nothing is begun that nobody asks for."""
 
 
 class _LocalBroadcast(Generic[ValueT]):

@@ -19,10 +19,10 @@ from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.blend import Blend, observation_deviation, score
 from rffpsr_ros.recipe.candidates import Candidate
+from rffpsr_ros.recipe.family_choice import Selection
 from rffpsr_ros.recipe.held_out_gain import HELD_OUT, held_out_gain
 from rffpsr_ros.recipe.long_horizons import LongHorizons
 from rffpsr_ros.recipe.prepare import Preparation
-from rffpsr_ros.recipe.select import Selection
 
 
 def calibrate(

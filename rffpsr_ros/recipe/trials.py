@@ -79,7 +79,7 @@ class FoldLearner:
         assert self._begun.fitted is not None
         return self._begun.fitted
 
-    def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
+    def begin(self, configurations: Iterable[RFFPSROptions], urgency: int = 0) -> None:
         """Have what comes before the refinement of configurations computed beforehand.
 
         The first of them decides what all share.
@@ -92,7 +92,7 @@ class FoldLearner:
         starts = [one for one in dict.fromkeys(map(_start, wanted)) if one not in expected]
         if len(starts) > 1 and self._begun.fitted is None:
             self._begun = self._workers.submit(self._task([]), self._progress).result()
-        urgency = 0 if len(starts) > 1 else 1
+        urgency = max(urgency, 0 if len(starts) > 1 else 1)
         for start in starts:
             if start not in self._beginnings and (task := self._task([start])).missing:
                 self._beginnings[start] = self._workers.submit(task, self._progress, urgency)
@@ -106,6 +106,11 @@ class FoldLearner:
             self._expected[options].hasten(urgency)
         elif options not in self._trials:
             self._expected[options] = self._tried(options, urgency)
+
+    def give_up(self, options: RFFPSROptions) -> None:
+        """Have a trial not computed that was expected, unless it is asked for after all."""
+        if (expected := self._expected.pop(self._own(options), None)) is not None:
+            expected.cancel()
 
     def start_score(self, options: RFFPSROptions) -> float:
         """Return the score of the best start of refinement."""

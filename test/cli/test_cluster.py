@@ -2,8 +2,11 @@
 
 import os
 import signal
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -263,6 +266,49 @@ def test_training_on_a_cluster_writes_the_same_model(
         outcome = run("train", *words)
         assert outcome.code == 0, outcome.err
     assert models[0].read_bytes() == models[1].read_bytes()
+
+
+SOURCE = """
+import time
+from pathlib import Path
+
+class Tell:
+    def __init__(self, flag):
+        self.flag = flag
+    def __call__(self, progress):
+        Path(self.flag).write_text("begun")
+        try:
+            while True:
+                progress("still", 0.5)
+                time.sleep(0.001)
+        finally:
+            Path(self.flag).write_text("ended")
+"""
+
+
+def test_a_task_that_nobody_wants_any_more_ends(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "telling_task.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def find(folder: Path) -> None:
+        sys.path.append(str(folder))
+
+    client.run(find, tmp_path)
+    telling: Any = import_module("telling_task")
+    flag = tmp_path / "flag"
+
+    def until(word: str) -> None:
+        deadline = time.monotonic() + 60
+        while not (flag.exists() and flag.read_text() == word):
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.005)
+
+    pending = Cluster(client).submit(telling.Tell(str(flag)), silent)
+    until("begun")
+    pending.cancel()
+    until("ended")
 
 
 def test_a_scheduler_that_does_not_answer_is_one_sentence(

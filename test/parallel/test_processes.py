@@ -18,7 +18,7 @@ import pytest
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.parallel.processes import Processes, checked_processes, workers_for
-from rffpsr_ros.parallel.workers import THIS_PROCESS
+from rffpsr_ros.parallel.workers import MAYBE_WANTED, THIS_PROCESS
 from rffpsr_ros.progress import Progress, silent
 
 # Tasks travel by their module's name; the processes do not know this one, so these are of others.
@@ -64,6 +64,9 @@ class Elsewhere:
             warnings.warn("odd", UserWarning, stacklevel=1)
         if self.deed == "print":
             print("noise")
+        while self.deed == "tell":
+            progress("still", 0.5)
+            time.sleep(0.001)
         if self.deed == "stay":
             time.sleep(600)
         return "elsewhere"
@@ -175,8 +178,42 @@ def test_the_most_urgent_task_is_begun_first() -> None:
     with Processes(1) as alone:
         for number, urgency in enumerate((2, 0, 1, 0)):
             alone.submit(partial(told_number, number), silent, urgency)
-        taken = [alone.take() for _ in range(4)]
+        taken = [alone.take(patient) for patient in (False, False, True, True)]
     assert [one.task(silent) for one in taken if one and one.task] == [1, 3, 2, 0]
+
+
+def test_what_is_not_wanted_yet_leaves_the_processor_to_others(tasks: Any, tmp_path: Path) -> None:
+    with Processes(2) as together:
+        at = []
+        for name, urgency in (("now", 0), ("later", MAYBE_WANTED)):
+            flag = tmp_path / name
+            together.submit(tasks.Elsewhere(os.getpid(), "stay", str(flag)), silent, urgency)
+            until(flag.exists)
+            at.append(os.getpriority(os.PRIO_PROCESS, int(flag.read_text())))
+    assert at[0] == os.getpriority(os.PRIO_PROCESS, 0)
+    assert at[1] > at[0]
+
+
+def test_a_task_that_nobody_wants_any_more_is_not_begun() -> None:
+    with Processes(1) as alone:
+        first, second = (alone.submit(partial(told_number, number), silent) for number in range(2))
+        first.cancel()
+        assert alone.take(patient=False) is second
+
+
+def test_a_task_that_nobody_wants_any_more_ends_elsewhere(tasks: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    with Processes(2) as together:
+        vain = together.submit(tasks.Elsewhere(os.getpid(), "tell", str(flag)), silent, 1)
+        other = together.submit(tasks.Elsewhere(os.getpid(), "tell", f"{flag} 2"), silent, 1)
+        until(flag.exists)  # both patient processes are at it for good
+        until((tmp_path / "flag 2").exists)
+        other.cancel()
+        vain.cancel()
+        next_one = tmp_path / "next"
+        together.submit(tasks.Elsewhere(os.getpid(), "do", str(next_one)), silent, 1)
+        until(next_one.exists)
+        assert next_one.read_text() in {flag.read_text(), (tmp_path / "flag 2").read_text()}
 
 
 def test_a_task_can_be_hastened() -> None:
@@ -184,7 +221,7 @@ def test_a_task_can_be_hastened() -> None:
         pending = [alone.submit(partial(told_number, number), silent, 2) for number in range(3)]
         pending[2].hasten(1)
         pending[2].hasten(4)  # which is no sooner
-        taken = [alone.take() for _ in range(3)]
+        taken = [alone.take(patient=True) for _ in range(3)]
     assert [one.task(silent) for one in taken if one and one.task] == [2, 0, 1]
 
 
@@ -192,7 +229,7 @@ def test_who_waits_begins_nothing_but_what_it_waits_for() -> None:
     begun: list[str] = []
     with Processes(1) as alone:
         wanted = alone.submit(partial(told_number, 0), silent)
-        held = alone.take()  # as another process would
+        held = alone.take(patient=False)  # as another process would
         assert held is wanted
         other = alone.submit(lambda _: begun.append("other"), silent)
 

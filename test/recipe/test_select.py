@@ -37,7 +37,8 @@ def name_of(options: RFFPSROptions) -> str:
 class Fold:
     """One fold's learner, which has its scores from a table; what is not there is bad.
 
-    What is expected is noted among what is made, with a question mark. Starts score twice as much
+    What is expected is noted among what is made, with a question mark, and with an exclamation mark
+    what is given up. Starts score twice as much
     as what they are refined to, or as a table of their own has it.
     """
 
@@ -64,12 +65,16 @@ class Fold:
         nothing = THIS_PROCESS.submit(lambda _: cast(RFFPSRModel, None), silent)
         return Trial(self.score(options), lambda: nothing)
 
-    def begin(self, configurations: Iterable[RFFPSROptions]) -> None:
+    def begin(self, configurations: Iterable[RFFPSROptions], urgency: int = 0) -> None:
         """Nothing is computed beforehand."""
 
     def expect(self, options: RFFPSROptions, urgency: int = 0) -> None:
         if self.ahead:
             self.made.append((f"{name_of(options)}?", self.number))
+
+    def give_up(self, options: RFFPSROptions) -> None:
+        if self.ahead:
+            self.made.append((f"{name_of(options)}!", self.number))
 
 
 def taken(scores: Scores, few: bool = False) -> tuple[str, list[tuple[str, int]]]:
@@ -402,10 +407,24 @@ def test_what_takes_long_is_begun_first_and_starts_of_the_others_meanwhile() -> 
     settings = RecipeSettings()
     found, without = (select(each, several, settings, False) for each in (ahead, alone))
     assert [one.options for one in found] == [one.options for one in without]
-    assert [one for one in made if not one[0].endswith("?")] == plain
+    assert [one for one in made if one[0][-1] not in "?!"] == plain
     begun = [name for name, _ in made if name.startswith("learned") and name.endswith("?")]
     assert begun[:2] == ["learned sigmoids?", "learned waves?"]
     assert {("learned waves?", fold) for fold in range(3)} <= set(made)
     assert made.index(("learned waves?", 1)) < made.index(("learned waves", 0))
     assert ("affine, 2?", 0) in made[: made.index(("learned waves", 0))]
     assert {("regularised?", 1), *(("affine, 2?", fold) for fold in range(3))} <= set(made)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("best", ["affine", "affine, 2", "regularised", "short", "learned waves",
+                                  "learned waves, longer", "learned sigmoids", "none"])  # fmt: skip
+def test_what_was_begun_in_vain_is_given_up(best: str, few: bool) -> None:
+    usual = ("affine", "affine, 2", "regularised", "learned waves", "learned sigmoids")
+    scores = dict.fromkeys(usual, (1.0,) * 3) | {best: (0.1,) * 3}
+    made: list[tuple[str, int]] = []
+    learners = [Fold(n, scores, made, ahead=True) for n in range(3)]
+    select(learners, families(RFFPSROptions(), RecipeSettings(), 1, 1), RecipeSettings(), few)
+    expected = {(name[:-1], fold) for name, fold in made if name.endswith("?")}
+    ended = {(name[:-1], fold) for name, fold in made if name.endswith("!")}
+    assert expected <= ended | set(made)
