@@ -107,6 +107,10 @@ class NodeProcess:
         return code
 
 
+class ServiceMissed(AssertionError):
+    """A service was waited for in vain."""
+
+
 class Peer:
     """A ROS node of the test's own process: publishes, listens and calls."""
 
@@ -116,6 +120,7 @@ class Peer:
         from rclpy.executors import SingleThreadedExecutor
         from rclpy.node import Node
 
+        self.domain = domain
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node: Any = Node("peer", context=self.context)
@@ -124,6 +129,7 @@ class Peer:
         self._publishers: dict[str, Any] = {}
         self._subscriptions: dict[str, Any] = {}
         self._clients: dict[str, Any] = {}
+        self._newcomers: dict[str, Peer] = {}
 
     def publisher(self, topic: str, message_class: Any, qos: Any = 100) -> Any:
         """Return a publisher, made at the first call."""
@@ -202,29 +208,32 @@ class Peer:
         self.until(self._subscriptions[topic].get_publisher_count, f"a publisher of {topic}")
 
     def call(self, name: str, kind: Any = None, request: Any = None) -> Any:
-        """Call a service (by default a Trigger) and return the answer."""
+        """Call a service (by default a Trigger) and return the answer.
+
+        Discovery now and then misses one half of a service for good, and a new client of the same
+        participant misses it too; a new participant finds it.
+        """
         from std_srvs.srv import Trigger
 
         kind = kind or Trigger
-        client = self._client_of(name, kind)
+        if name not in self._newcomers:
+            try:
+                return self._call(name, kind, request, PATIENCE / 3)
+            except ServiceMissed:
+                self._newcomers[name] = Peer(self.domain)
+        return self._newcomers[name]._call(name, kind, request, PATIENCE)
+
+    def _call(self, name: str, kind: Any, request: Any, patience: float) -> Any:
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        client = self._clients[name]
+        try:
+            self.until(client.service_is_ready, f"service {name}", patience)
+        except AssertionError as missed:
+            raise ServiceMissed(str(missed)) from None
         future = client.call_async(request or kind.Request())
         self.until(future.done, f"an answer of {name}")
         return future.result()
-
-    def _client_of(self, name: str, kind: Any) -> Any:
-        """Return a client whose service is ready.
-
-        Discovery now and then misses one half of a service for good; a new client finds it.
-        """
-        if name not in self._clients:
-            self._clients[name] = self.node.create_client(kind, name)
-        try:
-            self.until(self._clients[name].service_is_ready, f"service {name}", PATIENCE / 3)
-        except AssertionError:
-            self.node.destroy_client(self._clients[name])
-            self._clients[name] = self.node.create_client(kind, name)
-            self.until(self._clients[name].service_is_ready, f"service {name}")
-        return self._clients[name]
 
     def close(self) -> None:
         """Leave."""
@@ -232,6 +241,8 @@ class Peer:
 
         from rffpsr_ros.nodes.shared.rclpy_internals import leave_executor
 
+        for newcomer in self._newcomers.values():
+            newcomer.close()
         leave_executor(self.node)
         self.executor.shutdown()
         self.node.destroy_node()
