@@ -22,15 +22,16 @@ from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective
+from rffpsr_ros.psr.refinement.rolling import (
+    FeedbackModel,
+    Learnable,
+    PredictedTick,
+    Rollouts,
+    roll,
+)
 from rffpsr_ros.psr.refinement.rollout_loss import filter_segments, recorded
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
-from rffpsr_ros.psr.refinement.sensitivities import (
-    FeedbackModel,
-    Learnable,
-    Rollouts,
-    dependence,
-)
 
 LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
 
@@ -235,11 +236,12 @@ def _regressed(
     none = Learnable(
         np.zeros((0, size + units.offset)), np.zeros((len(task.predictor.arx_map) + joint, columns))
     )
-    windows = dependence(task.predictor, none, rollouts).windows[:, 0, :size]
+    windows = task.predictor.windows(_first_tick(task, none, rollouts).window)[:, :size]
     drawn = units.drawn(windows, options.units, generator)
     width = units.each * options.units + len(none.readout)
     learnable = Learnable(drawn, np.zeros((width, columns)))
-    inputs = dependence(task.predictor, learnable, rollouts).inputs[:, 0]
+    inputs = _first_tick(task, learnable, rollouts).inputs
+    inputs = task.predictor.inputs(inputs, units.each * options.units)
     newest = rollouts.observations[:, past - 1]
     seen = np.isfinite(rollouts.target[:, 0]).all(axis=1)
     regression = Regression.zeros(columns, width)
@@ -249,6 +251,12 @@ def _regressed(
         learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
     ]
     return min(candidates, key=task.score)
+
+
+def _first_tick(task: LearningTask, learnable: Learnable, rollouts: Rollouts) -> PredictedTick:
+    plain = task.predictor.of_windows(learnable)
+    tick, _, _ = next(roll(task.predictor, plain, rollouts))
+    return tick
 
 
 def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:

@@ -49,7 +49,10 @@ class Units(Protocol):
         ...
 
     def slopes(self, values: Array, weights: Array) -> Array:
-        """Return the derivatives (..., D) of values (..., K) times weights (K,), by the sums."""
+        """Return the derivatives (..., d_o, D) of values (..., K) times weights (K, d_o), by sums.
+
+        They are computed in the values' precision.
+        """
         ...
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
@@ -73,10 +76,10 @@ class Waves:
         return fourier_features_of(sums)
 
     def slopes(self, values: Array, weights: Array) -> Array:
-        """Return the derivatives (..., D) of one output by the phases."""
-        units = values.shape[-1] // 2
-        cosine, sine = weights[:units].astype(values.dtype), weights[units:].astype(values.dtype)
-        return np.asarray(values[..., :units] * sine - values[..., units:] * cosine)
+        """Return the derivatives (..., d_o, D) of outputs by the phases."""
+        cosine, sine = np.split(weights.T.astype(values.dtype), 2, axis=1)
+        by_cosine, by_sine = np.split(values[..., None, :], 2, axis=-1)
+        return np.asarray(by_cosine * sine - by_sine * cosine)
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
         """Return frequencies (D, d) of a Gaussian kernel."""
@@ -103,8 +106,8 @@ class Sigmoids:
         return sigmoids(sums)
 
     def slopes(self, values: Array, weights: Array) -> Array:
-        """Return the derivatives (..., D) of one output by the sums."""
-        return np.asarray(sigmoid_slopes(values) * weights.astype(values.dtype))
+        """Return the derivatives (..., d_o, D) of outputs by the sums."""
+        return np.asarray(sigmoid_slopes(values)[..., None, :] * weights.T.astype(values.dtype))
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
         """Return units (D, d + 1), each of which bends at one of the windows."""

@@ -8,15 +8,8 @@ import numpy as np
 from scipy.linalg.blas import ssyrk
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.refinement.sensitivities import (
-    FeedbackModel,
-    Learnable,
-    Rollouts,
-    dependence,
-    gradient,
-    jacobian,
-    predictions,
-)
+from rffpsr_ros.psr.refinement.rolling import FeedbackModel, Learnable, Rollouts, predictions
+from rffpsr_ros.psr.refinement.sensitivities import dependence, gradient, jacobian
 
 TINY = 1e-30
 
@@ -53,12 +46,12 @@ class Objective(NamedTuple):
             mean = np.maximum(np.nanmean(missed**2, axis=0), TINY)
             root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)
             weighted = np.where(counted, missed, 0.0) * root
-            slope = gradient(self.predictor.units, learnable, found, weighted * root)
+            slope = gradient(self.predictor, learnable, found, weighted * root)
             curvature = np.zeros((len(point), len(point)), np.float32, order="F")
             share = slice(None, None, max(1, round(len(missed) / self.curved)))
             scale = root[share] * np.sqrt(counted.sum(axis=0) / counted[share].sum(axis=0))
             few = found.pick(share).scaled(scale)
-            for rows in jacobian(self.predictor.units, learnable, few, np.float32):
+            for rows in jacobian(self.predictor, learnable, few, np.float32):
                 flat = rows.reshape(-1, len(point))
                 # The upper triangle of J^T J: half the products.
                 curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)

@@ -18,17 +18,10 @@ from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_fe
 from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective
+from rffpsr_ros.psr.refinement.rolling import FeedbackModel, Learnable, Rollouts, predictions
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
-from rffpsr_ros.psr.refinement.sensitivities import (
-    FeedbackModel,
-    Learnable,
-    Rollouts,
-    dependence,
-    gradient,
-    jacobian,
-    predictions,
-)
+from rffpsr_ros.psr.refinement.sensitivities import dependence, gradient, jacobian
 
 HORIZON, PAST = 6, 4
 
@@ -119,12 +112,12 @@ def test_sensitivities_are_those_of_finite_differences(
     at = learnable(generator, known, observed)
     given = rollouts(generator, known, observed, acted)
     found = dependence(known, at, given)
-    exact = np.concatenate(list(jacobian(known.units, at, found, together=2)))
+    exact = np.concatenate(list(jacobian(known, at, found, together=2)))
     expected = by_differences(known, at, given)
     assert np.array_equal(found.values, predictions(known, at, given))
     at_values = generator.standard_normal(found.values.shape)
     backward = np.einsum("bho,bhop->p", at_values, exact)
-    assert np.allclose(gradient(known.units, at, found, at_values), backward, rtol=1e-9, atol=1e-9)
+    assert np.allclose(gradient(known, at, found, at_values), backward, rtol=1e-9, atol=1e-9)
     assert np.abs(exact - expected).max() < 1e-6 * np.abs(expected).max()
 
 
@@ -136,7 +129,7 @@ def test_what_is_held_at_a_limit_or_a_bound_does_not_depend_on_what_is_fed_back(
     at = learnable(generator, known, 1)
     given = rollouts(generator, known, 1, 1)
     found = dependence(known, at, given)
-    exact = np.concatenate(list(jacobian(known.units, at, found)))
+    exact = np.concatenate(list(jacobian(known, at, found)))
     assert np.abs(found.values).max() == 1.0
     assert np.abs(exact - by_differences(known, at, given)).max() < 1e-6 * np.abs(exact).max()
 
@@ -147,7 +140,7 @@ def test_single_precision_is_close() -> None:
     at = learnable(generator, known, 2)
     found = dependence(known, at, rollouts(generator, known, 2, 1))
     double, single = (
-        np.concatenate(list(jacobian(known.units, at, found, d))) for d in (np.float64, np.float32)
+        np.concatenate(list(jacobian(known, at, found, d))) for d in (np.float64, np.float32)
     )
     assert single.dtype == np.float32
     assert np.abs(single - double).max() < 1e-5 * np.abs(double).max()
