@@ -13,7 +13,7 @@ LEAST_UNITS = 10
 """With fewer there is little to learn."""
 
 WORK = 3e9
-"""Products in a step's J^T J, at the most: about an eighth of a second."""
+"""Products in a step's J^T J, at the most: about a fortieth of a second."""
 
 
 @dataclass(frozen=True)
