@@ -120,8 +120,10 @@ def roll(
     structure, past = predictor.structure, predictor.structure.past
     horizon = rollouts.target.shape[1]
     observations, state = rollouts.observations.copy(), rollouts.state
-    held, acted = _held(structure, observations[:, :past], rollouts.actions)
-    held = np.concatenate([held, np.empty_like(observations[:, past:])], axis=1)
+    limits = structure.limits
+    of_observations, of_actions = (None, None) if limits is None else (limits[:2], limits[2:])
+    held, acted = observations.copy(), _within(of_actions, rollouts.actions)
+    held[:, :past] = _within(of_observations, observations[:, :past])
     for h in range(horizon):
         action = rollouts.action_features[:, h]
         joined = khatri_rao(state, action)
@@ -134,7 +136,7 @@ def roll(
             (held[:, seen], acted[:, near]),
         )
         observations[:, past + h] = tick.value
-        held[:, past + h], _ = _held(structure, tick.value, acted[:, 0])
+        held[:, past + h] = _within(of_observations, tick.value)
         cache = None
         if state.shape[1] and h < horizon - 1:
             features = structure.observation(tick.value)
@@ -142,15 +144,9 @@ def roll(
         yield tick, action, cache
 
 
-def _held(structure: FixedStructure, observations: Array, actions: Array) -> tuple[Array, Array]:
-    """Return observations (..., d_o) and actions (..., d_a) held within the limits."""
-    limits = structure.limits
-    if limits is None:
-        return observations, actions
-    return (
-        np.minimum(np.maximum(observations, limits[0]), limits[1]),
-        np.minimum(np.maximum(actions, limits[2]), limits[3]),
-    )
+def _within(limits: tuple[Array, ...] | None, values: Array) -> Array:
+    """Return values (..., d) held within limits, two of (d,), if there are any."""
+    return values if limits is None else np.minimum(np.maximum(values, limits[0]), limits[1])
 
 
 def _predict(

@@ -88,7 +88,6 @@ def gradient(
     at_predicted = at_values.reshape(count, 1, -1).astype(through.dtype)
     at_direct = (at_predicted @ through).reshape(-1, 1, columns)
     inputs = found.inputs.reshape(count * horizon, -1)
-    own = predictor.units.each * len(learnable.units)
     slopes = _slopes(predictor, learnable, inputs)
     at_sums, at_direct = (at_direct @ slopes)[:, 0], at_direct[:, 0]
     windows = found.windows.reshape(count * horizon, -1)
@@ -131,8 +130,8 @@ def _at_predicted(
     n, m = structure.arx_past, structure.narx_past
     at_window = np.zeros((count, columns, seen, columns), predictor.precision)
     own, near = predictor.units.each * len(plain.units), min(seen, n)
-    newest = plain.readout[own + (n - near) * columns : own + n * columns]
-    at_window[:, :, seen - near :] = newest.T.reshape(columns, near, columns)
+    linear = plain.readout[own + (n - near) * columns : own + n * columns]
+    at_window[:, :, seen - near :] = linear.T.reshape(columns, near, columns)
     near = min(seen, m)
     newest = slice((m - near) * columns, m * columns)
     directions = plain.units[:, newest].astype(predictor.precision)
