@@ -76,7 +76,7 @@ class LearningTask(NamedTuple):
     def outward(self, learnable: Learnable) -> tuple[FixedStructure, TrainableParameters]:
         """Return the predictor that the rest of the package knows."""
         units, linear = self.predictor.units, len(self.predictor.arx_map)
-        own = units.each * len(learnable.units)
+        own = self.predictor.own(learnable)
         narx, arx, prediction = np.split(learnable.readout, [own, own + linear])
         features = units.features(learnable.units, self.predictor.window_map)
         tensors = self.predictor.tensors
@@ -240,12 +240,12 @@ def _regressed(
     drawn = units.drawn(windows, options.units, generator)
     width = units.each * options.units + len(none.readout)
     learnable = Learnable(drawn, np.zeros((width, columns)))
-    inputs = _first_tick(task, learnable, rollouts).inputs
-    inputs = task.predictor.inputs(inputs, units.each * options.units)
+    seen = _first_tick(task, learnable, rollouts).inputs
+    inputs = task.predictor.inputs(learnable, seen)
     newest = rollouts.observations[:, past - 1]
-    seen = np.isfinite(rollouts.target[:, 0]).all(axis=1)
+    counts = np.isfinite(rollouts.target[:, 0]).all(axis=1)
     regression = Regression.zeros(columns, width)
-    regression.add(inputs[seen], (rollouts.target[:, 0] - newest)[seen] / changes)
+    regression.add(inputs[counts], (rollouts.target[:, 0] - newest)[counts] / changes)
     same = _newest_readout(task, learnable)
     candidates = [
         learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
@@ -263,7 +263,7 @@ def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:
     """Return the readout (K, d_o) that repeats the last observation."""
     columns = learnable.readout.shape[1]
     same = np.zeros_like(learnable.readout)
-    first = task.predictor.units.each * len(learnable.units)
+    first = task.predictor.own(learnable)
     first += (task.predictor.structure.arx_past - 1) * columns
     same[first : first + columns] = np.eye(columns)
     return same
@@ -279,7 +279,7 @@ def _prior(
     readout = np.broadcast_to(1 / changes**2, start.readout.shape)
     scale = Learnable(np.ones_like(start.units), np.asarray(readout))
     centre = start.readout.copy()
-    centre[: task.predictor.units.each * len(start.units)] = 0.0
+    centre[: task.predictor.own(start)] = 0.0
     return penalty * scale.flat(), start._replace(readout=centre).flat()
 
 

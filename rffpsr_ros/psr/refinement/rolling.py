@@ -63,7 +63,12 @@ class FeedbackModel(NamedTuple):
     units: Units
     window_map: Array  # (d, d): what x is of the NARX term's window, before a one
     arx_map: Array  # (d_w, d_w): what w is of the ARX term's window and a one
-    precision: type[np.floating] = np.float64  # what the units' values are computed in
+    precision: type[np.floating] = np.float64
+    """Of the units' values, and of how predictions depend on what was fed back."""
+
+    def own(self, learnable: Learnable) -> int:
+        """Return how many of the readout's inputs are values of the units, K."""
+        return self.units.each * len(learnable.units)
 
     def of_windows(self, learnable: Learnable) -> Learnable:
         """Return units and readout of windows as they are."""
@@ -79,15 +84,16 @@ class FeedbackModel(NamedTuple):
         mapped[..., :size] = seen[..., :size] @ self.window_map.T
         return mapped
 
-    def inputs(self, seen: Array, own: int) -> Array:
+    def inputs(self, learnable: Learnable, seen: Array) -> Array:
         """Return [z, w, u] (..., inputs) of such with the ARX term's window as it is."""
+        own = self.own(learnable)
         linear, mapped = slice(own, own + len(self.arx_map)), seen.copy()
         mapped[..., linear] = seen[..., linear] @ self.arx_map.T
         return mapped
 
     def _mapped(self, learnable: Learnable, window_map: Array, arx_map: Array) -> Learnable:
         units, readout = learnable.units.copy(), learnable.readout.copy()
-        size, own = len(window_map), self.units.each * len(units)
+        size, own = len(window_map), self.own(learnable)
         linear = slice(own, own + len(arx_map))
         units[:, :size] = learnable.units[:, :size] @ window_map
         readout[linear] = arx_map @ learnable.readout[linear]
@@ -101,7 +107,7 @@ class PredictedTick(NamedTuple):
     window: Array  # the NARX term's, within limits, and a one where there are offsets (B, d_x)
     inputs: Array  # [z, w, u], w the ARX term's window as it is (B, inputs)
     inside: Array  # which predictions are not held at a bound (B, d_o)
-    free: Array  # which observations of the NARX term's window are not held at a limit (B, m d_o)
+    free: Array  # which observations of the NARX term's window are not held at a limit (B, m, d_o)
 
 
 def predictions(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Array:
@@ -124,6 +130,7 @@ def roll(
     of_observations, of_actions = (None, None) if limits is None else (limits[:2], limits[2:])
     held, acted = observations.copy(), _within(of_actions, rollouts.actions)
     held[:, :past] = _within(of_observations, observations[:, :past])
+    free = held == observations
     for h in range(horizon):
         action = rollouts.action_features[:, h]
         joined = khatri_rao(state, action)
@@ -134,9 +141,11 @@ def roll(
             joined,
             (observations[:, seen], rollouts.actions[:, near]),
             (held[:, seen], acted[:, near]),
+            free[:, h + past - structure.narx_past : h + past],
         )
         observations[:, past + h] = tick.value
         held[:, past + h] = _within(of_observations, tick.value)
+        free[:, past + h] = held[:, past + h] == tick.value
         cache = None
         if state.shape[1] and h < horizon - 1:
             features = structure.observation(tick.value)
@@ -155,12 +164,13 @@ def _predict(
     joined: Array,
     recent: tuple[Array, Array],
     held: tuple[Array, Array],
+    free: Array,
 ) -> PredictedTick:
     """Return a tick's prediction, given past observations and actions as they are, and as held."""
     structure, units = predictor.structure, predictor.units
     ones = np.ones((len(joined), 1))
-    seen, acted = newest_ticks(structure.narx_past, *held)
-    window = np.concatenate([seen, acted, ones[:, : int(units.offset)]], axis=1)
+    near = newest_ticks(structure.narx_past, *held)
+    window = np.concatenate([*near, ones[:, : int(units.offset)]], axis=1)
     values = units.values((window @ plain.units.T).astype(predictor.precision, copy=False))
     linear = newest_ticks(structure.arx_past, *recent)
     inputs = np.concatenate([values, *linear, ones, joined], axis=1)
@@ -169,5 +179,4 @@ def _predict(
     if structure.bounds is not None:
         value = structure.bounds(value)
         inside = structure.bounds.strictly_inside(value)
-    raw, _ = newest_ticks(structure.narx_past, *recent)
-    return PredictedTick(value, window, inputs, inside, np.asarray(seen == raw))
+    return PredictedTick(value, window, inputs, inside, free)

@@ -103,11 +103,11 @@ def jacobian(
 ) -> Iterator[Array]:
     """Yield the derivatives (b, H, d_o, P) of predictions, a few rollouts at a time."""
     count, horizon, columns = found.values.shape
-    own = predictor.units.each * len(learnable.units)
+    own = predictor.own(learnable)
     size, width = learnable.units.size, len(learnable.readout)
     for first in range(0, count, together):
         chosen = slice(first, first + together)
-        inputs = predictor.inputs(found.inputs[chosen], own).astype(dtype)
+        inputs = predictor.inputs(learnable, found.inputs[chosen]).astype(dtype)
         windows = predictor.windows(found.windows[chosen]).astype(dtype)
         b = len(inputs)
         through = found.feedback[chosen].astype(dtype).reshape(b, horizon * columns, -1)
@@ -129,31 +129,28 @@ def _at_predicted(
     structure, (count, columns) = predictor.structure, tick.value.shape
     n, m = structure.arx_past, structure.narx_past
     at_window = np.zeros((count, columns, seen, columns), predictor.precision)
-    own, near = predictor.units.each * len(plain.units), min(seen, n)
+    own, near = predictor.own(plain), min(seen, n)
     linear = plain.readout[own + (n - near) * columns : own + n * columns]
     at_window[:, :, seen - near :] = linear.T.reshape(columns, near, columns)
     near = min(seen, m)
-    newest = slice((m - near) * columns, m * columns)
-    directions = plain.units[:, newest].astype(predictor.precision)
+    directions = plain.units[:, (m - near) * columns : m * columns].astype(predictor.precision)
     slopes = _slopes(predictor, plain, tick.inputs)
     at_held = slopes.reshape(count * columns, -1) @ directions
     at_held = at_held.reshape(count, columns, near, columns)
-    at_window[:, :, seen - near :] += at_held * tick.free[:, newest].reshape(
-        count, 1, near, columns
-    )
+    at_window[:, :, seen - near :] += at_held * tick.free[:, None, m - near :]
     return at_window
 
 
 def _slopes(predictor: FeedbackModel, learnable: Learnable, inputs: Array) -> Array:
     """Return the derivatives (..., d_o, D) of predictions from inputs (..., K) by units' sums."""
-    own = predictor.units.each * len(learnable.units)
+    own = predictor.own(learnable)
     values = inputs[..., :own].astype(predictor.precision)
     return predictor.units.slopes(values, learnable.readout[:own])
 
 
 def _at_state(predictor: FeedbackModel, plain: Learnable, action: Array) -> Array:
     """Return a tick's derivatives (B, d_o, p) by the state."""
-    first = predictor.units.each * len(plain.units) + len(predictor.arx_map)
+    first = predictor.own(plain) + len(predictor.arx_map)
     by_joined = plain.readout[first:].reshape(-1, action.shape[1], plain.readout.shape[1])
     return np.asarray(np.einsum("pao,ba->bop", by_joined, action))
 
