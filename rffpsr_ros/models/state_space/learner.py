@@ -19,51 +19,24 @@ from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.n4sid.learner import N4SID, ChoiceGrid
 from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
-from rffpsr_ros.models.state_space.free_starts import FreeStarts, found_starts
-from rffpsr_ros.models.state_space.gains import best_gain, motion
 from rffpsr_ros.models.state_space.linear_start import Structure, linear_start, trajectory_of
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
 from rffpsr_ros.models.state_space.sensitivities import simulation_error
-from rffpsr_ros.models.state_space.stretches import SETTLING, cut_free_stretches, cut_stretches
+from rffpsr_ros.models.state_space.stage import LENGTHS, learned
+from rffpsr_ros.models.state_space.stretches import SETTLING, cut_stretches
 from rffpsr_ros.models.training_set import shared_signature, training_signature
-from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.numerics.gauss_newton import Effort, descend
-from rffpsr_ros.numerics.levenberg_marquardt import DampingRule
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-LENGTHS = (50, 200, 800, 3200)
-"""Ticks of the simulations that each stage learns from."""
-
-EFFORTS = (Effort(8, 1e-2), Effort(20, 3e-3), Effort(20, 3e-3), Effort(20, 3e-3))
-"""Steps of each stage."""
-
-START_EFFORT = Effort(5, 0.1)
-"""Steps of first states alone."""
-
-FOLLOWED = 50
-"""Ticks of the simulations that the gain is learned from."""
-
-RULE = DampingRule(first=1e-2, easier=0.2, harder=4.0, failures=7)
-
-RIDGE = 1e-5
-"""Penalty on the distance to where a stage started, relative to the error there."""
-
-CHOSEN_FROM = ChoiceGrid(orders=range(1, 9), ridges=(0.0, 1e-2))
+CHOSEN_FROM = ChoiceGrid(orders=range(1, 9))
 """What an order is chosen from, and with which ridges."""
 
 NO_WORSE = 1.6
 """The least order is taken whose linear system has at most so many times the best one's error."""
 
-LEAST_TICKS, MOST_TICKS = 4000, 32000
-"""Ticks that a step learns from, at the least and at the most, if there are so many."""
-
 JUDGED = 16
 """Stretches that the record's error is of."""
-
-PRODUCTS = 4e8
-"""Ticks times the square of the weights, about: the time of a step."""
 
 
 class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
@@ -151,7 +124,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         for stage in range(min(self.stages, stages_for(longest)) + 1):
             if stage:
                 with one_blas_thread():
-                    system = _learned(system, free, runs, stage - 1)
+                    system = learned(system, free, runs, stage - 1)
             record = self._record(structure, stage, _missed(system, runs))
             yield StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))
 
@@ -221,43 +194,6 @@ def _bounds(runs: Sequence[Run]) -> Bounds:
     learned = learned_bounds([run.observations for run in runs])
     columns = runs[0].observations.shape[1]
     return learned or Bounds(np.full(columns, -np.inf), np.full(columns, np.inf))
-
-
-def _learned(system: StateSpace, free: Array, runs: Sequence[Run], stage: int) -> StateSpace:
-    """Return the system after a stage: what it does is learned, and then how it is followed.
-
-    Together they hinder each other: the gain answers for what the system does not know yet. Of a
-    system that integrates first states are found alone at first: N4SID's gain finds a speed too
-    slowly. Elsewhere they would answer for what the system does not know yet.
-    """
-    length, size = LENGTHS[stage], int(free.sum())
-    stretches = cut_free_stretches(runs, length, _most(size, length))
-    followed = cut_stretches(runs, FOLLOWED, _most(size, FOLLOWED))
-    if not (stretches.simulated.counted.any() and followed.counted.any()):
-        return system
-    starts = found_starts(system, stretches)
-    turns = [(free, EFFORTS[stage])]
-    if system.integrators.any() and not stage:
-        turns.insert(0, (np.zeros_like(free), START_EFFORT))
-    for which, effort in turns:
-        problem = FreeStarts(system, which, stretches.simulated)
-        point = problem.point(starts)
-        error = problem.error(point)
-        if not np.isfinite(error):
-            return system
-        weights = len(point) - starts.size
-        ridges = np.r_[np.ones(weights), np.full(starts.size, 1 / len(starts))]
-        found = descend(problem, point, RIDGE * error * ridges, point, effort, RULE)
-        system, starts = problem.split(found)
-    if stretches.first.any():
-        system = system._replace(start=starts[stretches.first].mean(axis=0))
-    return best_gain(system, motion(system, starts, stretches.simulated), followed, RULE)
-
-
-def _most(size: int, length: int) -> int:
-    """Return how many stretches of a length weights of that size are learned from, at the most."""
-    ticks = min(max(PRODUCTS / size**2, LEAST_TICKS), MOST_TICKS)
-    return max(round(ticks / length), 4)
 
 
 def _missed(system: StateSpace, runs: Sequence[Run]) -> float | None:

@@ -49,15 +49,31 @@ def simulation_error(
 
     They begin with states ``starts`` (N, n), or as an episode does.
     """
-    state, total = first_states(system, stretches) if starts is None else starts, 0.0
+    total = float(_summed_by_stretch(system, stretches, starts).sum())
+    error = total / max(int(stretches.counted.sum()), 1)
+    return error if np.isfinite(error) else float("inf")
+
+
+def errors_by_stretch(system: StateSpace, stretches: Stretches) -> Array:
+    """Return the mean squared error of each simulation (N,); infinite where it is no number."""
+    errors = _summed_by_stretch(system, stretches)
+    errors /= np.maximum(stretches.counted.sum(axis=(0, 2)), 1)
+    return np.nan_to_num(errors, nan=np.inf)
+
+
+def _summed_by_stretch(
+    system: StateSpace, stretches: Stretches, starts: Array | None = None
+) -> Array:
+    """Return the sum of squared errors of each simulation (N,)."""
+    state = first_states(system, stretches) if starts is None else starts
+    total = np.zeros(len(state))
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(len(stretches.actions)):
             ahead = advance(system, state, stretches.actions[t])
             missed = system.bounds(ahead.expected) - stretches.observations[t]
-            total += float(np.sum(missed[stretches.counted[t]] ** 2))
+            total += np.sum(missed**2, axis=1, where=stretches.counted[t])
             state = next_states(system, ahead, missed, stretches.corrected[t])
-    error = total / max(int(stretches.counted.sum()), 1)
-    return error if np.isfinite(error) else float("inf")
+    return total
 
 
 def first_states(system: StateSpace, stretches: Stretches) -> Array:

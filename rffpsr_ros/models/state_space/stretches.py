@@ -31,6 +31,10 @@ class Stretches(NamedTuple):
     corrected: Array  # (T, N): whether what was seen corrects the state
     counted: Array  # (T, N, d_o): what is compared
 
+    def only(self, chosen: Array) -> Stretches:
+        """Return the stretches of these numbers."""
+        return Stretches(*(part[:, chosen] for part in self))
+
 
 class FreeStretches(NamedTuple):
     """N stretches whose first states are free, and the ticks before that tell about these."""
@@ -41,6 +45,11 @@ class FreeStretches(NamedTuple):
     """Nothing is corrected there."""
     first: Array  # (N,): whether the recording begins here
 
+    def only(self, chosen: Array) -> FreeStretches:
+        """Return the stretches of these numbers."""
+        before, simulated = self.before.only(chosen), self.simulated.only(chosen)
+        return FreeStretches(before, simulated, self.first[chosen])
+
 
 class _Place(NamedTuple):
     """A stretch of a recording."""
@@ -50,15 +59,18 @@ class _Place(NamedTuple):
     stop: int
 
 
-def cut_stretches(runs: Sequence[Run], length: int, most: int) -> Stretches:
+def cut_stretches(
+    runs: Sequence[Run], length: int, most: int, at_start: int = AT_START
+) -> Stretches:
     """Cut stretches of at most ``length`` ticks beyond those of correction, ``most`` at the most.
 
     Every recording that has more than `AT_START` ticks is cut from its beginning to its end, with
-    as little overlap as that takes. Of many stretches some are taken, evenly spread.
+    as little overlap as that takes. Of many stretches some are taken, evenly spread. Where a
+    recording begins, the first ``at_start`` ticks are those of correction.
     """
     places = _places(runs, length, most)
     ticks = max((place.stop - place.start for place in places), default=0)
-    settling = [SETTLING if place.start else AT_START for place in places]
+    settling = [SETTLING if place.start else at_start for place in places]
     corrected = np.arange(ticks)[:, None] < np.array(settling, int)
     return _filled(runs, places, corrected)
 
