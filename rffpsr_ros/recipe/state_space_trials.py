@@ -116,11 +116,15 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[Nonl
         return []
     columns = len(like.observation_names), len(like.action_names)
 
+    long = sum(map(len, prepared.recordings)) >= settings.finer_from
+
     def learner(order: int, saturating: bool, integrating: bool) -> NonlinearStateSpace:
         features, past = settings.state_space_features[saturating], settings.subspace_past
-        return NonlinearStateSpace(
-            order, features, saturating, integrating, past, seed=options.seed
+        rough, fine = (
+            NonlinearStateSpace(order, count, saturating, integrating, past, seed=options.seed)
+            for count in (features, 2 * features)
         )
+        return fine if saturating and long and small(fine) else rough
 
     def small(one: NonlinearStateSpace) -> bool:
         return one.weights(*columns) <= settings.state_space_weights

@@ -146,6 +146,19 @@ def test_what_adds_up_its_speeds_is_found_by_the_first_fold(carted: Preparation)
     assert len({one["stages"] for one in options}) == 1
 
 
+@pytest.mark.parametrize(
+    ("weights", "features"), [(RecipeSettings.state_space_weights, 16), (90, 8)]
+)
+def test_long_recordings_have_finer_features_if_these_are_not_too_many(
+    carted: Preparation, weights: int, features: int
+) -> None:
+    settings = replace(SETTINGS, finer_from=3000, state_space_weights=weights, hopeless=1e-9)
+    found = StateSpaceTrials(carted, settings).best(known(carted))
+    assert found is not None
+    options = found.members[0].record.options
+    assert (options["saturating"], options["features"]) == (True, features)
+
+
 def test_learning_ends_where_a_stage_is_hopeless(carted: Preparation) -> None:
     impatient = replace(SETTINGS, hopeless=1e-9)  # as if the first were
     found = StateSpaceTrials(carted, impatient).best(known(carted))

@@ -126,5 +126,3 @@ def _most(size: int, length: int) -> int:
     """Return how many stretches of a length weights of that size are learned from, at the most."""
     ticks = min(max(PRODUCTS / size**2, LEAST_TICKS), MOST_TICKS)
     return max(round(ticks / length), 4)
-
-
