@@ -148,6 +148,10 @@ class RecipeSettings:
     state_space_weights: int = 400
     """With more weights than these none is learned: the time of a step grows as their square."""
 
+    as_good: float = 1.1
+    """They start from the linear system of the fewest states whose score on the first fold is at
+    most so many times the best one's."""
+
     better_than_linear: float = 0.95
     """Their score on the first fold must be so many times that of the linear system which they
     began from, at the most: subspace identification competes as it is."""

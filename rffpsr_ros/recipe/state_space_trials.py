@@ -94,8 +94,8 @@ class StateSpaceTrials:
         self, learners: Sequence[NonlinearStateSpace], place: int, urgency: int, enough: float
     ) -> Pending[list[_Stage]]:
         judge = _judge(self._prepared, self._settings, place)
-        train, hopeless = self._prepared.folds[place].train, self._settings.hopeless
-        task = _Stages(learners, train, judge, hopeless, enough)
+        train, settings = self._prepared.folds[place].train, self._settings
+        task = _Stages(learners, train, judge, settings.as_good, settings.hopeless, enough)
         return self._workers.submit(task, silent, urgency=urgency)
 
 
@@ -208,7 +208,8 @@ def _betters_linear(stages: Sequence[_Stage], enough: float) -> bool:
 class _Stages:
     """The task of learning on the first fold, stage by stage; none where that cannot be.
 
-    Of several learners that one goes on whose linear system is best. A stage that is hopeless
+    Of several learners that one goes on whose linear system is the simplest that is ``as_good`` as
+    any. A stage that is hopeless
     beside the one before is the last, and so is the second where none has bettered the linear
     system by the factor ``enough``.
     """
@@ -216,6 +217,7 @@ class _Stages:
     learners: Sequence[NonlinearStateSpace]
     train: Sequence[Trajectory]
     judge: _Judge
+    as_good: float
     hopeless: float
     enough: float
 
@@ -226,7 +228,7 @@ class _Stages:
             self._stage(learner, 0, next(path))
             for learner, path in zip(self.learners, paths, strict=True)
         ]
-        place = min(range(len(first)), key=lambda one: first[one].total)
+        place = self._simplest(first)
         found = [first[place]]
         for model in paths[place]:
             found.append(self._stage(self.learners[place], len(found), model))
@@ -235,6 +237,13 @@ class _Stages:
             if len(found) == FIRST_STAGES and not _betters_linear(found, self.enough):
                 break
         return found
+
+    def _simplest(self, linear: Sequence[_Stage]) -> int:
+        """Return the place of the linear system of the fewest states that is as good as any."""
+        enough = self.as_good * min(one.total for one in linear)
+        states = [one.model.parts.system.states for one in linear]
+        rivals = (i for i, one in enumerate(linear) if one.total <= enough)
+        return min(rivals, key=lambda i: (states[i], linear[i].total), default=0)
 
     def _stage(self, learner: NonlinearStateSpace, stage: int, model: StateSpaceModel) -> _Stage:
         return _Stage(learner.ending_after(stage), model, self.judge.scores(model))

@@ -184,3 +184,14 @@ def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation)
     assert near is not None
     assert not near.far_scores
     np.testing.assert_array_equal(near.weights, found.weights[:1])
+
+
+def test_of_linear_systems_as_good_the_one_of_fewer_states_is_the_start() -> None:
+    # Its changes are as well forecast by two states, but then position is a third.
+    runs = [linear_filter(seed) for seed in range(9)]
+    ready = prepare(runs, None, RFFPSROptions(), SETTINGS)
+    lenient = replace(SETTINGS, better_than_linear=np.inf, hopeless=1e-9)
+    found = StateSpaceTrials(ready, lenient).best(known(ready))
+    assert found is not None
+    options = found.members[0].record.options
+    assert (options["order"], options["integrating"]) == (2, False)
