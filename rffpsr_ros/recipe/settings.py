@@ -24,7 +24,7 @@ class RecipeSettings:
     Raises
     ------
     InputError
-        If a number is not greater than 0.
+        If a number is not greater than 0, or what is to be a factor above the best is less than 1.
     """
 
     # prepare
@@ -142,15 +142,16 @@ class RecipeSettings:
     """Features of nonlinear state spaces: so many that saturate, or so many squares and cubes."""
 
     finer_from: int = 20_000
-    """From so many ticks on, twice as many that saturate: what long records tell of a circuit or of
-    friction is sharper than eight resolve, but on 3000 ticks these are as good."""
+    """From so many ticks on, twice as many that saturate are tried too: what long records tell of a
+    circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good."""
 
     state_space_weights: int = 400
     """With more weights than these none is learned: the time of a step grows as their square."""
 
     as_good: float = 1.1
-    """They start from the linear system of the fewest states whose score on the first fold is at
-    most so many times the best one's."""
+    """With a score on the first fold that is at most so many times the best one's, the linear
+    system of the fewest states is where they start, and what has the fewest weights is learned: the
+    simpler goes less astray where a robot goes further than it did."""
 
     better_than_linear: float = 0.95
     """Their score on the first fold must be so many times that of the linear system which they
@@ -258,11 +259,12 @@ class RecipeSettings:
     """Blocks that a model which learns on is judged by, of what it holds out."""
 
     def __post_init__(self) -> None:
-        """Check that numbers are positive."""
+        """Check that numbers are positive, and that the best is as good as itself."""
         for one in fields(self):
             value = getattr(self, one.name)
             if isinstance(value, Real):
                 require(one.name, value, lambda v: v > 0, "greater than 0")
+        require("as_good", self.as_good, lambda v: v >= 1, "at least 1")
 
     def are_few(self, ticks: int) -> bool:
         """Return whether recordings of so many ticks in all are few data."""

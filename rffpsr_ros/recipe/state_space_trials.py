@@ -19,6 +19,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.models.state_space.model import StateSpaceModel
+from rffpsr_ros.models.state_space.sensitivities import moving_weights
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress, silent
@@ -72,7 +73,7 @@ class StateSpaceTrials:
                 return None
             first = _judge(self._prepared, self._settings, 0)
             best_rivals = np.min([first.scores(one.by_fold[0]) for one in rivals], axis=0)
-            chosen = min(trials, key=lambda stages: min(one.total for one in stages))
+            chosen = min(_as_good(trials, self._settings.as_good), key=_weights)
             best = min(chosen, key=lambda one: one.total)
             if (best.scores > self._settings.close * best_rivals).all():
                 return None
@@ -99,6 +100,18 @@ class StateSpaceTrials:
         return self._workers.submit(task, silent, urgency=urgency)
 
 
+def _as_good(trials: Sequence[list[_Stage]], factor: float) -> list[list[_Stage]]:
+    """Return the trials whose best stage has at most so many times the least score."""
+    totals = [min(one.total for one in stages) for stages in trials]
+    enough = factor * min(totals)
+    return [stages for stages, total in zip(trials, totals, strict=True) if total <= enough]
+
+
+def _weights(stages: Sequence[_Stage]) -> int:
+    """Return how many weights move the systems of a trial."""
+    return len(moving_weights(stages[0].model.parts.system))
+
+
 def _best_stage(by_fold: Sequence[Sequence[_Stage]]) -> list[_Stage]:
     """Return each fold's model of the stage that is best on all, as a geometric mean."""
     alike = list(zip(*by_fold, strict=False))
@@ -108,37 +121,35 @@ def _best_stage(by_fold: Sequence[Sequence[_Stage]]) -> list[_Stage]:
 def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[NonlinearStateSpace]]:
     """Return for each kind of features what competes: learners with and without integrators.
 
-    Their orders suit all recordings. None where these are too short to tell, or no state spaces are
-    wanted.
+    Twice as many that saturate are a kind of its own where recordings are long. Orders suit all
+    recordings. None where these are too short to tell, or no state spaces are wanted.
     """
     options, like = prepared.options, prepared.recordings[0]
     if not (options.arx_past and options.narx_features):
         return []
     columns = len(like.observation_names), len(like.action_names)
+    kinds = list(settings.state_space_features.items())
+    if sum(map(len, prepared.recordings)) >= settings.finer_from:
+        kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
 
-    long = sum(map(len, prepared.recordings)) >= settings.finer_from
-
-    def learner(order: int, saturating: bool, integrating: bool) -> NonlinearStateSpace:
-        features, past = settings.state_space_features[saturating], settings.subspace_past
-        rough, fine = (
-            NonlinearStateSpace(order, count, saturating, integrating, past, seed=options.seed)
-            for count in (features, 2 * features)
+    def learner(order: int, kind: tuple[bool, int], integrating: bool) -> NonlinearStateSpace:
+        saturating, count = kind
+        return NonlinearStateSpace(
+            order, count, saturating, integrating, settings.subspace_past, seed=options.seed
         )
-        return fine if saturating and long and small(fine) else rough
 
     def small(one: NonlinearStateSpace) -> bool:
         return one.weights(*columns) <= settings.state_space_weights
 
-    kinds = list(settings.state_space_features)
     orders = {
         integrating: order
         for integrating in (False, True)
-        if any(small(learner(1, saturating, integrating)) for saturating in kinds)
+        if any(small(learner(1, kind, integrating)) for kind in kinds)
         and (order := _order(prepared, settings, integrating)) is not None
     }
     learners = [
-        [one for i, order in orders.items() if small(one := learner(order, saturating, i))]
-        for saturating in kinds
+        [one for i, order in orders.items() if small(one := learner(order, kind, i))]
+        for kind in kinds
     ]
     return [rivals for rivals in learners if rivals]
 

@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.parallel.workers import ThisProcess
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.candidates import Candidate, baselines
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
@@ -146,17 +147,41 @@ def test_what_adds_up_its_speeds_is_found_by_the_first_fold(carted: Preparation)
     assert len({one["stages"] for one in options}) == 1
 
 
+class Noting(ThisProcess):
+    """Notes which features are tried, and has nothing computed."""
+
+    def __init__(self) -> None:
+        self.tried: list[tuple[bool, int]] = []
+
+    def submit(self, task: Any, progress: Any, urgency: int = 0) -> Any:
+        self.tried += [(one.saturating, one.features) for one in task.learners[:1]]
+
+
 @pytest.mark.parametrize(
-    ("weights", "features"), [(RecipeSettings.state_space_weights, 16), (90, 8)]
+    ("ticks", "weights", "tried"),
+    [
+        (3001, 400, [(True, 8), (False, 4)]),
+        (3000, 400, [(True, 8), (False, 4), (True, 16)]),
+        (3000, 90, [(True, 8), (False, 4)]),
+    ],
 )
-def test_long_recordings_have_finer_features_if_these_are_not_too_many(
-    carted: Preparation, weights: int, features: int
+def test_finer_features_are_tried_on_long_recordings_if_these_are_not_too_many(
+    carted: Preparation, ticks: int, weights: int, tried: list[tuple[bool, int]]
 ) -> None:
-    settings = replace(SETTINGS, finer_from=3000, state_space_weights=weights, hopeless=1e-9)
-    found = StateSpaceTrials(carted, settings).best(known(carted))
+    workers = Noting()
+    settings = replace(SETTINGS, finer_from=ticks, state_space_weights=weights)
+    StateSpaceTrials(carted, settings, workers)
+    assert workers.tried == tried
+
+
+def test_of_what_is_as_good_the_fewest_weights_are_learned(carted: Preparation) -> None:
+    anything = replace(
+        SETTINGS, finer_from=3000, as_good=1e9, close=1e9, better_than_linear=np.inf, hopeless=1e-9
+    )
+    found = StateSpaceTrials(carted, anything).best(known(carted))
     assert found is not None
     options = found.members[0].record.options
-    assert (options["saturating"], options["features"]) == (True, features)
+    assert (options["saturating"], options["features"]) == (False, 4)
 
 
 def test_learning_ends_where_a_stage_is_hopeless(carted: Preparation) -> None:

@@ -26,3 +26,8 @@ def test_what_is_not_positive_is_refused(wrong: dict[str, Any]) -> None:
     (name,) = wrong
     with pytest.raises(InputError, match=f"option '{name}' is .*; it must be greater than 0"):
         RecipeSettings(**wrong)
+
+
+def test_the_best_is_as_good_as_itself() -> None:
+    with pytest.raises(InputError, match=r"option 'as_good' is 0\.9; it must be at least 1"):
+        RecipeSettings(as_good=0.9)
