@@ -19,7 +19,6 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.models.state_space.model import StateSpaceModel
-from rffpsr_ros.models.state_space.sensitivities import moving_weights
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
 from rffpsr_ros.progress import Progress, silent
@@ -73,8 +72,14 @@ class StateSpaceTrials:
                 return None
             first = _judge(self._prepared, self._settings, 0)
             best_rivals = np.min([first.scores(one.by_fold[0]) for one in rivals], axis=0)
-            chosen = min(_as_good(trials, self._settings.as_good), key=_weights)
-            best = min(chosen, key=lambda one: one.total)
+            bests = [min(stages, key=lambda one: one.total) for stages in trials]
+            columns = _columns(self._prepared)
+            place = _simplest(
+                [one.total for one in bests],
+                [one.learner.weights(*columns) for one in bests],
+                self._settings.as_good,
+            )
+            chosen, best = trials[place], bests[place]
             if (best.scores > self._settings.close * best_rivals).all():
                 return None
             new = chosen[0].learner.integrating or _betters_linear(chosen, self._enough)
@@ -100,16 +105,11 @@ class StateSpaceTrials:
         return self._workers.submit(task, silent, urgency=urgency)
 
 
-def _as_good(trials: Sequence[list[_Stage]], factor: float) -> list[list[_Stage]]:
-    """Return the trials whose best stage has at most so many times the least score."""
-    totals = [min(one.total for one in stages) for stages in trials]
-    enough = factor * min(totals)
-    return [stages for stages, total in zip(trials, totals, strict=True) if total <= enough]
-
-
-def _weights(stages: Sequence[_Stage]) -> int:
-    """Return how many weights move the systems of a trial."""
-    return len(moving_weights(stages[0].model.parts.system))
+def _simplest(scores: Sequence[float], sizes: Sequence[int], as_good: float) -> int:
+    """Return the place of the least size whose score is at most so many times the least one."""
+    enough = as_good * min(scores)
+    rivals = [place for place, score in enumerate(scores) if score <= enough]
+    return min(rivals, key=lambda place: (sizes[place], scores[place]), default=0)
 
 
 def _best_stage(by_fold: Sequence[Sequence[_Stage]]) -> list[_Stage]:
@@ -124,10 +124,9 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[Nonl
     Twice as many that saturate are a kind of its own where recordings are long. Orders suit all
     recordings. None where these are too short to tell, or no state spaces are wanted.
     """
-    options, like = prepared.options, prepared.recordings[0]
+    options, columns = prepared.options, _columns(prepared)
     if not (options.arx_past and options.narx_features):
         return []
-    columns = len(like.observation_names), len(like.action_names)
     kinds = list(settings.state_space_features.items())
     if sum(map(len, prepared.recordings)) >= settings.finer_from:
         kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
@@ -152,6 +151,12 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[Nonl
         for kind in kinds
     ]
     return [rivals for rivals in learners if rivals]
+
+
+def _columns(prepared: Preparation) -> tuple[int, int]:
+    """Return how many observations and actions there are."""
+    like = prepared.recordings[0]
+    return len(like.observation_names), len(like.action_names)
 
 
 def _order(prepared: Preparation, settings: RecipeSettings, integrating: bool) -> int | None:
@@ -220,9 +225,8 @@ class _Stages:
     """The task of learning on the first fold, stage by stage; none where that cannot be.
 
     Of several learners that one goes on whose linear system is the simplest that is ``as_good`` as
-    any. A stage that is hopeless
-    beside the one before is the last, and so is the second where none has bettered the linear
-    system by the factor ``enough``.
+    any. A stage that is hopeless beside the one before is the last, and so is the second where none
+    has bettered the linear system by the factor ``enough``.
     """
 
     learners: Sequence[NonlinearStateSpace]
@@ -239,7 +243,8 @@ class _Stages:
             self._stage(learner, 0, next(path))
             for learner, path in zip(self.learners, paths, strict=True)
         ]
-        place = self._simplest(first)
+        states = [one.model.parts.system.states for one in first]
+        place = _simplest([one.total for one in first], states, self.as_good)
         found = [first[place]]
         for model in paths[place]:
             found.append(self._stage(self.learners[place], len(found), model))
@@ -248,13 +253,6 @@ class _Stages:
             if len(found) == FIRST_STAGES and not _betters_linear(found, self.enough):
                 break
         return found
-
-    def _simplest(self, linear: Sequence[_Stage]) -> int:
-        """Return the place of the linear system of the fewest states that is as good as any."""
-        enough = self.as_good * min(one.total for one in linear)
-        states = [one.model.parts.system.states for one in linear]
-        rivals = (i for i, one in enumerate(linear) if one.total <= enough)
-        return min(rivals, key=lambda i: (states[i], linear[i].total), default=0)
 
     def _stage(self, learner: NonlinearStateSpace, stage: int, model: StateSpaceModel) -> _Stage:
         return _Stage(learner.ending_after(stage), model, self.judge.scores(model))

@@ -30,7 +30,7 @@ from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 CHOSEN_FROM = ChoiceGrid(orders=range(1, 9))
-"""What an order is chosen from, and with which ridges."""
+"""What an order is chosen from, each with the ridge that suits it."""
 
 NO_WORSE = 1.6
 """The least order is taken whose linear system has at most so many times the best one's error."""

@@ -67,13 +67,14 @@ ASTRAY = 10.0
 def learned(system: StateSpace, free: Array, runs: Sequence[Run], stage: int) -> StateSpace:
     """Return the system after a stage."""
     length, size = LENGTHS[stage], int(free.sum())
-    every = cut_free_stretches(runs, length, max(CHECKED_TICKS // length, 4))
+    count = max(CHECKED_TICKS // length, 4)
+    every = cut_free_stretches(runs, length, count)
     followed = cut_stretches(runs, FOLLOWED, _most(size, FOLLOWED))
     if not (every.simulated.counted.any() and followed.counted.any()):
         return system
     most = _most(size, length)
     chosen = np.array(evenly_spread(range(len(every.first)), most))
-    checked = cut_stretches(runs, length, max(CHECKED_TICKS // length, 4), at_start=SETTLING)
+    checked = cut_stretches(runs, length, count, at_start=SETTLING)  # the same places
     best, least = system, ASTRAY * errors_by_stretch(system, checked).mean()
     for turn in range(ROUNDS):
         first = stage + turn == 0
