@@ -126,11 +126,10 @@ def test_tasks_are_computed_side_by_side_and_what_they_tell_comes_through(
         told.append((name, stage))
 
     with Processes(2) as together:
-        pending = [
-            together.submit(tasks.Meet(str(tmp_path), n), partial(progress, str(n)))
-            for n in range(2)
-        ]
-        at = [one.result() for one in pending]
+        first = together.submit(tasks.Meet(str(tmp_path), 0), partial(progress, "0"))
+        until((tmp_path / "0").exists)  # else this process might wait for a task that waits for it
+        second = together.submit(tasks.Meet(str(tmp_path), 1), partial(progress, "1"))
+        at = [second.result(), first.result()]
     assert len(set(at)) == 2
     assert ("1", "met") in told or ("0", "met") in told
     assert all(gone(one) for one in at if one != os.getpid())
