@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 from rffpsr_ros.psr.refinement.learned_units import UNITS
 
@@ -13,7 +14,11 @@ LEAST_UNITS = 10
 """With fewer there is little to learn."""
 
 WORK = 3e9
-"""Products in a step's J^T J, at the most: about a fortieth of a second."""
+"""Products in a step's J^T J that need no saving: they take about a fortieth of a second."""
+
+PREDICTIONS = 5
+"""For each parameter, so many predictions tell the curvature even where that is more work: of fewer
+it is hardly known, steps have to be damped, and many more are needed."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,11 @@ class FeatureLearningOptions:
 def affordable(
     options: FeatureLearningOptions, arx_past: int, narx_past: int, columns: int, acted: int
 ) -> FeatureLearningOptions | None:
-    """Return options whose steps cost no more than `WORK`; None where too few units remain.
+    """Return options whose steps are worth what they cost; None where too few units remain.
 
     What a step costs is J^T J, which grows as the rollouts times the square of the parameters, of
-    which the ARX term's alone are very many where columns are.
+    which the ARX term's alone are very many where columns are. So units are as many as leave no
+    more than `MOST_PARAMETERS`, and rollouts as many as `WORK` allows and `PREDICTIONS` need.
     """
     linear = arx_past * (columns + acted) + acted + 1
     kind = UNITS[options.kind]
@@ -75,5 +81,6 @@ def affordable(
     if units < LEAST_UNITS:
         return None
     parameters = units * each + linear * columns
-    curved = int(WORK / (parameters**2 * options.horizon * columns))
+    predictions = max(WORK / parameters**2, PREDICTIONS * parameters)
+    curved = ceil(predictions / (options.horizon * columns))
     return replace(options, units=units, curved=min(options.curved, curved))
