@@ -153,7 +153,7 @@ def _promising(
     """
     first = learners[0]
     reached = min((mean_score([first.trial(one.options)]) for one in learned), default=float("inf"))
-    near = [lead.score <= settings.close * reached for lead in leads]
+    near = [lead.score <= settings.worth_refining * reached for lead in leads]
     for lead, refined in zip(leads, near, strict=True):
         if refined:
             first.expect(lead.options)
@@ -175,14 +175,17 @@ def _promising(
 def _as_far_as_it_pays(
     family: Family, judges: Sequence[Learns], reached: float, settings: RecipeSettings
 ) -> Family:
-    """Return a family of drawn features, without refinement where that would be in vain.
+    """Return a family of drawn features with as much choice and refinement as it is worth.
 
     Its best start is compared with the score that learned features have ``reached`` on the same
-    folds: that is rarely bettered by as much as they are ahead of it, and the family may still
-    steady the blend as it starts.
+    folds. Behind them, only what starts best is refined; further behind nothing is: refinement
+    rarely betters a start by as much, and the family may still steady the blend as it starts.
     """
     if not np.isfinite(reached):
         return family
     _, (best, *_) = start_scores(family, judges, settings)
     starts = [learner.start_score(family.configurations[best]) for learner in judges]
-    return family.as_started(best) if geometric_mean(starts) > settings.close * reached else family
+    behind = geometric_mean(starts) / reached
+    if behind > settings.worth_refining:
+        return family.as_started(best)
+    return family._replace(by_start=True) if behind > 1 else family

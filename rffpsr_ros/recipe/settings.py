@@ -172,6 +172,10 @@ class RecipeSettings:
     learned on the other folds, unless data are few: their weight would be small, and nothing takes
     longer."""
 
+    worth_refining: float = 1.2
+    """Drawn features that start with so many times the score which learned ones have reached stay
+    as they start: refinement rarely gains as much, and takes up to a quarter of all learning."""
+
     near: float = 1.2
     """Learned features whose score there is at most so many times that of drawn ones may still
     better the blend: two swimmers of which it was 1.06 and 1.03 are forecast with .79 and .94 of
