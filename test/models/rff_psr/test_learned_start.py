@@ -95,7 +95,8 @@ def test_auto_keeps_drawn_features_that_are_as_good() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "acted", "expected"), [(1, 1, (40, 500)), (4, 4, (19, 187)), (6, 4, None)]
+    ("columns", "acted", "expected"),
+    [(1, 1, (40, 500)), (2, 2, (40, 262)), (4, 4, (19, 187)), (6, 4, None)],
 )
 def test_steps_stay_affordable(columns: int, acted: int, expected: tuple[int, int] | None) -> None:
     found = affordable(FeatureLearningOptions(), 20, 4, columns, acted)
