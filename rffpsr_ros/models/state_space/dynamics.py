@@ -10,6 +10,7 @@ that is seen. Where nothing is seen, e_t is 0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -62,8 +63,8 @@ class SystemState(NamedTuple):
 class SystemStep(NamedTuple):
     """A step without what was seen, for any leading axes, and what derivatives need of it."""
 
-    inputs: Array  # [x, a, 1, s] (..., n + d_a + 1 + f)
-    slopes: Array  # of s by v (..., f)
+    seen: Array  # v (..., f)
+    features: Array  # s (..., f)
     expected: Array  # (..., d_o), not held within bounds
     following: Array  # the next state, if nothing is seen (..., n)
 
@@ -71,12 +72,13 @@ class SystemStep(NamedTuple):
 def advance(system: StateSpace, state: Array, action: Array) -> SystemStep:
     """Return the step from states (..., n) under actions (..., d_a)."""
     linear = np.concatenate([state, action, np.ones((*state.shape[:-1], 1))], axis=-1)
-    found, slopes = _features(system, linear @ system.directions.T)
-    inputs = np.concatenate([linear, found], axis=-1)
+    seen = linear @ system.directions.T
+    features = feature_map(system)(seen)
+    inputs = np.concatenate([linear, features], axis=-1)
     following = inputs @ system.transition.T
     return SystemStep(
-        inputs,
-        slopes,
+        seen,
+        features,
         inputs @ system.output.T,
         np.minimum(np.maximum(following, -HOLD), HOLD),
     )
@@ -113,14 +115,26 @@ def step_jacobians(system: StateSpace, slopes: Array) -> tuple[Array, Array]:
     return by_direction, both[:, :moved] + by_direction @ system.directions[:, :moved]
 
 
-def _features(system: StateSpace, seen: Array) -> tuple[Array, Array]:
-    """Return features (..., f) of v (..., f), and their slopes."""
-    held = np.minimum(np.maximum(seen, -system.reach), system.reach)
-    inside = held == seen
-    saturated, square = np.tanh(held), held * held
+def feature_map(system: StateSpace) -> Callable[[Array], Array]:
+    """Return the map of v (..., f) to features (..., f)."""
     saturating, squared = system.powers == SATURATING, system.powers == SQUARE
-    found = np.where(saturating, saturated, np.where(squared, square, square * held))
-    slopes = np.where(
-        saturating, 1 - saturated * saturated, np.where(squared, 2 * held, 3 * square)
-    )
-    return found, slopes * inside
+    low, high = -system.reach, system.reach
+    if saturating.all() and np.isinf(high).all():
+        return np.tanh
+
+    def features(seen: Array) -> Array:
+        held = np.minimum(np.maximum(seen, low), high)
+        square = held * held
+        powers = np.where(squared, square, square * held)
+        return np.where(saturating, np.tanh(held), powers) if saturating.any() else powers
+
+    return features
+
+
+def feature_slopes(system: StateSpace, seen: Array, features: Array) -> Array:
+    """Return the slopes of features (..., f) by v (..., f)."""
+    held = np.minimum(np.maximum(seen, -system.reach), system.reach)
+    saturating, squared = system.powers == SATURATING, system.powers == SQUARE
+    powers = np.where(squared, 2 * held, 3 * (held * held))
+    slopes = np.where(saturating, 1 - features * features, powers)
+    return np.asarray(slopes * (held == seen))

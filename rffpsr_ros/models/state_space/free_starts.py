@@ -11,35 +11,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.models.state_space.dynamics import StateSpace, advance
+from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.sensitivities import (
-    first_states,
     moving_weights,
-    next_states,
-    simulation_error,
-    state_sensitivities,
-    step_sensitivities,
+    sensitivities,
     with_moving_weights,
 )
+from rffpsr_ros.models.state_space.simulation import first_states, simulate, simulation_error
 from rffpsr_ros.models.state_space.stretches import FreeStretches, Stretches
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.block_equations import BlockEquations
 
 TOGETHER = 4096
-"""Rows of derivatives that are multiplied at once, about."""
+"""Observations whose derivatives are held at once, about."""
 
 
 def found_starts(system: StateSpace, stretches: FreeStretches) -> Array:
     """Return first states (N, n) as following the ticks before finds them."""
     begun = first_states(system, stretches.simulated)
-    state = first_states(system, stretches.before)
     before = stretches.before
-    with np.errstate(over="ignore", invalid="ignore"):
-        for t in range(len(before.actions)):
-            ahead = advance(system, state, before.actions[t])
-            missed = system.bounds(ahead.expected) - before.observations[t]
-            state = next_states(system, ahead, missed, before.corrected[t])
-    return np.where(stretches.first[:, None], begun, state)
+    followed = simulate(system, before, first_states(system, before)).states[-1]
+    return np.where(stretches.first[:, None], begun, followed)
 
 
 class FreeStarts(NamedTuple):
@@ -73,26 +65,17 @@ class FreeStarts(NamedTuple):
 
     def equations(self, point: Array) -> BlockEquations:
         """Return error, gradient and J^T J by the free weights, and by each stretch's start."""
-        system, state = self.split(point)
+        system, starts = self.split(point)
         stretches, some = self.stretches, bool(self.free.any())
-        size = len(self.free) if some else 0
-        sums = _Sums(size, state.shape)
-        carried = np.zeros((*state.shape, size + system.states), np.float32)
-        carried[:, :, size:] = np.eye(system.states)
-        for t in range(len(stretches.actions)):
-            ahead = advance(system, state, stretches.actions[t])
-            along = step_sensitivities if some else state_sensitivities
-            moves = along(system, ahead, carried)
-            carried, rows = moves[:, : system.states], moves[:, system.states :]
-            if system.integrators.any():
-                carried[:, -len(system.output) :] = rows
-            expected = system.bounds(ahead.expected)
-            counted = stretches.counted[t]
-            rows *= (counted & system.bounds.strictly_inside(expected))[:, :, None]
-            missed = np.where(counted, expected - stretches.observations[t], 0.0)
-            sums.add(rows, missed)
-            state = ahead.following
-        return sums.equations(self.free[:size], max(int(stretches.counted.sum()), 1))
+        simulation = simulate(system, stretches, starts)
+        inside = stretches.counted & system.bounds.strictly_inside(simulation.expected)
+        missed = np.where(stretches.counted, simulation.expected - stretches.observations, 0.0)
+        sums = _Sums(len(self.free) if some else 0, starts.shape)
+        together = max(1, TOGETHER // missed[0].size)
+        found = sensitivities(system, simulation, stretches.actions, some, together)
+        for ticks, rows in found:
+            sums.add(rows * inside[ticks].swapaxes(0, 1)[..., None], missed[ticks].swapaxes(0, 1))
+        return sums.equations(self.free[: sums.size], max(int(stretches.counted.sum()), 1))
 
 
 class _Sums:
@@ -100,25 +83,26 @@ class _Sums:
 
     def __init__(self, size: int, starts: tuple[int, ...]) -> None:
         count, states = starts
-        self._size, every = size, size + states
+        self.size, every = size, size + states
         self._shared = np.zeros((every, every))
         self._gradient = np.zeros(size)
         self._own_gradient = np.zeros(starts)
         self._own = np.zeros((count, states, every))
-        self._rows: list[Array] = []
-        self._missed: list[Array] = []
         self._total = 0.0
 
     def add(self, rows: Array, missed: Array) -> None:
-        """Take derivatives (N, d_o, P + n) and what was missed (N, d_o), 0 if not counted."""
-        self._rows.append(rows)
-        self._missed.append(missed)
-        if len(self._rows) * missed.size >= TOGETHER:
-            self._sum_up()
+        """Take derivatives (N, t, d_o, P + n) and what was missed (N, t, d_o), 0 if not counted."""
+        flat, short = rows.reshape(-1, rows.shape[-1]), missed.astype(np.float32)
+        self._shared += flat.T @ flat
+        self._gradient += short.ravel() @ flat[:, : self.size]
+        rows = rows.reshape(len(rows), -1, rows.shape[-1])
+        own = rows[:, :, self.size :].swapaxes(1, 2)  # (N, n, rows)
+        self._own += own @ rows
+        self._own_gradient += (own @ short.reshape(len(rows), -1, 1))[..., 0]
+        self._total += float((missed**2).sum())
 
     def equations(self, free: Array, number: int) -> BlockEquations:
         """Return the means over a number of observations, by the weights that are free (P,)."""
-        self._sum_up()
         states = self._own_gradient.shape[1]
         among = np.concatenate([free, np.zeros(states, bool)])
         return BlockEquations(
@@ -126,20 +110,6 @@ class _Sums:
             self._gradient[free] / number,
             self._shared[np.ix_(among, among)] / number,
             self._own_gradient / number,
-            self._own[:, :, self._size :] / number,
+            self._own[:, :, self.size :] / number,
             self._own[:, :, among].swapaxes(1, 2) / number,
         )
-
-    def _sum_up(self) -> None:
-        if not self._rows:
-            return
-        rows, missed = np.concatenate(self._rows, axis=1), np.concatenate(self._missed, axis=1)
-        short = missed.astype(np.float32)
-        flat = rows.reshape(-1, rows.shape[-1])
-        self._shared += flat.T @ flat
-        self._gradient += short.ravel() @ flat[:, : self._size]
-        own = rows[:, :, self._size :].swapaxes(1, 2)  # (N, n, rows)
-        self._own += own @ rows
-        self._own_gradient += (own @ short[:, :, None])[..., 0]
-        self._total += float((missed**2).sum())
-        self._rows, self._missed = [], []

@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from rffpsr_ros.models.state_space.dynamics import StateSpace, advance, step_jacobians
-from rffpsr_ros.models.state_space.sensitivities import (
-    first_states,
-    next_states,
-    simulation_error,
-)
+from rffpsr_ros.models.state_space.dynamics import StateSpace, feature_slopes, step_jacobians
+from rffpsr_ros.models.state_space.sensitivities import jacobians
+from rffpsr_ros.models.state_space.simulation import first_states, simulate, simulation_error
 from rffpsr_ros.models.state_space.stretches import Stretches
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.gauss_newton import Effort, NormalEquations, descend
@@ -54,21 +51,15 @@ class Motion(NamedTuple):
 
 def motion(system: StateSpace, starts: Array, stretches: Stretches) -> Motion:
     """Return what simulations from states (N, n) tell."""
-    state, ticks = starts, []
-    for t in range(len(stretches.actions)):
-        ahead = advance(system, state, stretches.actions[t])
-        missed = system.bounds(ahead.expected) - stretches.observations[t]
-        missed[~stretches.counted[t]] = np.nan
-        inside = stretches.counted[t].any(axis=1)
-        ticks.append(
-            Motion(ahead.slopes[inside], (ahead.following - state)[inside], missed[inside])
-        )
-        state = ahead.following
-    slopes, moved, errors = (np.concatenate(part) for part in zip(*ticks, strict=True))
+    found = simulate(system, stretches, starts)
+    inside = stretches.counted.any(axis=2)
+    missed = np.where(stretches.counted, found.expected - stretches.observations, np.nan)
+    moved = np.diff(found.states, axis=0)[inside]
+    slopes = feature_slopes(system, found.seen, found.features)
     return Motion(
-        slopes.mean(axis=0),
+        slopes[inside].mean(axis=0),
         np.square(moved).mean(axis=0) + LEAST_VARIANCE,
-        np.nan_to_num(np.nanmean(np.square(errors), axis=0), nan=1.0) + LEAST_VARIANCE,
+        np.nan_to_num(np.nanmean(np.square(missed[inside]), axis=0), nan=1.0) + LEAST_VARIANCE,
     )
 
 
@@ -138,28 +129,27 @@ class GainError(NamedTuple):
         A correction by e = o - its forecast adds K e to the next state, and so K de besides e.
         """
         system, stretches = self.with_gain(weights), self.stretches
-        states = system.states
-        state = first_states(system, stretches)
-        carried = np.zeros((*state.shape, weights.size))
+        states, begun = system.states, first_states(system, stretches)
+        simulation = simulate(system, stretches, begun)
+        by_state = jacobians(system, simulation, slice(None))[1][..., :states]
+        inside = system.bounds.strictly_inside(simulation.expected)
+        every = simulation.expected - stretches.observations
+        carried = np.zeros((*begun.shape, weights.size))
         by_itself = np.eye(states)[:, :, None]
         total, gradient, curvature = 0.0, np.zeros(weights.size), np.zeros((weights.size,) * 2)
-        for t in range(len(stretches.actions)):
-            ahead = advance(system, state, stretches.actions[t])
-            moves = step_jacobians(system, ahead.slopes)[1][..., :states] @ carried
-            expected = system.bounds(ahead.expected)
-            rows = moves[:, states:] * system.bounds.strictly_inside(expected)[..., None]
-            missed = expected - stretches.observations[t]
-            counted, corrected = stretches.counted[t], stretches.corrected[t]
+        for t, missed in enumerate(every):
+            moves = by_state[t] @ carried
+            rows = moves[:, states:] * inside[t][..., None]
+            counted = stretches.counted[t]
             chosen, errors = rows[counted], missed[counted]
             total += float(errors @ errors)
             gradient += errors @ chosen
             curvature += chosen.T @ chosen
             carried = moves[:, :states]
-            used = np.isfinite(missed) & corrected[:, None]
+            used = np.isfinite(missed) & stretches.corrected[t][:, None]
             if used.any():
                 carried = carried - np.where(used[:, None], system.gain, 0.0) @ rows
                 error = np.where(used, missed, 0.0)
                 carried -= (by_itself * error[:, None, None]).reshape(len(error), states, -1)
-            state = next_states(system, ahead, missed, corrected)
         number = max(int(stretches.counted.sum()), 1)
         return NormalEquations(total / number, gradient / number, curvature / number)

@@ -21,7 +21,7 @@ from rffpsr_ros.models.option_checks import check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.linear_start import Structure, linear_start, trajectory_of
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
-from rffpsr_ros.models.state_space.sensitivities import simulation_error
+from rffpsr_ros.models.state_space.simulation import simulation_error
 from rffpsr_ros.models.state_space.stage import LENGTHS, learned
 from rffpsr_ros.models.state_space.stretches import SETTLING, cut_stretches
 from rffpsr_ros.models.training_set import shared_signature, training_signature

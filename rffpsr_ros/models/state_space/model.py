@@ -14,6 +14,7 @@ from rffpsr_ros.models.state_space.dynamics import (
     SystemState,
     advance,
     corrected,
+    feature_slopes,
     placed,
     step_jacobians,
 )
@@ -101,12 +102,13 @@ class StateSpaceModel(PredictiveModel[SystemState]):
         position = np.broadcast_to(state.position, (*batch, system.states))
         plan = np.broadcast_to(plan, (*batch, *plan.shape[-2:]))
         forecast = np.empty((*plan.shape[:-1], len(system.output)))
-        slopes = np.empty((*plan.shape[:-1], len(system.powers)))
+        seen, features = np.empty((2, *plan.shape[:-1], len(system.powers)))
         for h in range(plan.shape[-2]):
             ahead = advance(system, position, plan[..., h, :])
-            forecast[..., h, :], slopes[..., h, :] = ahead.expected, ahead.slopes
+            forecast[..., h, :] = ahead.expected
+            seen[..., h, :], features[..., h, :] = ahead.seen, ahead.features
             position = ahead.following
-        return system.bounds(forecast), slopes
+        return system.bounds(forecast), feature_slopes(system, seen, features)
 
     def _derivatives(self, forecast: Array, slopes: Array, acted: int) -> TickDerivatives:
         """Return every tick's derivatives of forecasts in standard units, batches flattened."""

@@ -1,4 +1,4 @@
-"""The error of simulations of a nonlinear system, and how a step depends on its weights.
+"""How simulations of a nonlinear system depend on its weights.
 
 With S_t the derivative of x_t by the weights w, and J the step's by the state,
 
@@ -9,17 +9,13 @@ The derivatives are carried along in single precision, the simulation itself in 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from rffpsr_ros.models.state_space.dynamics import (
-    StateSpace,
-    SystemStep,
-    advance,
-    placed,
-    step_jacobians,
-)
-from rffpsr_ros.models.state_space.stretches import Stretches
+from rffpsr_ros.models.state_space.dynamics import StateSpace, feature_slopes, step_jacobians
+from rffpsr_ros.models.state_space.simulation import Simulation
 from rffpsr_ros.numerics.arrays import Array
 
 
@@ -42,79 +38,68 @@ def with_moving_weights(system: StateSpace, weights: Array) -> StateSpace:
     return system._replace(transition=transition, output=output, directions=directions)
 
 
-def simulation_error(
-    system: StateSpace, stretches: Stretches, starts: Array | None = None
-) -> float:
-    """Return the mean squared error of the simulations; infinite where it is no number.
+def jacobians(system: StateSpace, simulation: Simulation, ticks: slice) -> tuple[Array, Array]:
+    """Return the derivatives (t, N, n + d_o, .) of `step_jacobians` in some ticks."""
+    seen, features = simulation.seen[ticks], simulation.features[ticks]
+    return step_jacobians(system, feature_slopes(system, seen, features))
 
-    They begin with states ``starts`` (N, n), or as an episode does.
+
+def sensitivities(
+    system: StateSpace,
+    simulation: Simulation,
+    actions: Array,
+    some: bool,
+    together: int,
+) -> Iterator[tuple[slice, Array]]:
+    """Yield derivatives (N, t, d_o, Q) of what is expected, by some ticks ``together``.
+
+    Columns are those by the weights, in the order of `moving_weights`, if ``some`` are free, and by
+    the state that each of N simulations begins with. Takes actions (T, N, d_a); nothing is
+    corrected.
     """
-    total = float(_summed_by_stretch(system, stretches, starts).sum())
-    error = total / max(int(stretches.counted.sum()), 1)
-    return error if np.isfinite(error) else float("inf")
+    ticks, count, _ = actions.shape
+    states = system.states
+    size = moving_weights(system).size if some else 0
+    carried = np.zeros((count, states, size + states), np.float32)
+    carried[:, :, size:] = np.eye(states)
+    for first in range(0, ticks, together):
+        chosen = slice(first, min(first + together, ticks))
+        by_direction, by_input = jacobians(system, simulation, chosen)
+        by_state = by_input[..., :states].astype(np.float32)
+        shape = (count, len(by_state), by_state.shape[2], carried.shape[2])
+        moves = np.zeros(shape, np.float32)
+        if some:
+            _add_direct(system, simulation, actions, chosen, by_direction, moves)
+        for t, along in enumerate(by_state):
+            moves[:, t] += along @ carried
+            carried = moves[:, t, :states]
+            if system.integrators.any():
+                carried[:, -len(system.output) :] = moves[:, t, states:]
+        carried = carried.copy()
+        yield chosen, moves[:, :, states:]
 
 
-def errors_by_stretch(system: StateSpace, stretches: Stretches) -> Array:
-    """Return the mean squared error of each simulation (N,); infinite where it is no number."""
-    errors = _summed_by_stretch(system, stretches)
-    errors /= np.maximum(stretches.counted.sum(axis=(0, 2)), 1)
-    return np.nan_to_num(errors, nan=np.inf)
-
-
-def _summed_by_stretch(
-    system: StateSpace, stretches: Stretches, starts: Array | None = None
-) -> Array:
-    """Return the sum of squared errors of each simulation (N,)."""
-    state = first_states(system, stretches) if starts is None else starts
-    total = np.zeros(len(state))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for t in range(len(stretches.actions)):
-            ahead = advance(system, state, stretches.actions[t])
-            missed = system.bounds(ahead.expected) - stretches.observations[t]
-            total += np.sum(missed**2, axis=1, where=stretches.counted[t])
-            state = next_states(system, ahead, missed, stretches.corrected[t])
-    return total
-
-
-def first_states(system: StateSpace, stretches: Stretches) -> Array:
-    """Return the states (N, n) that stretches begin with, as an episode does."""
-    start = np.tile(system.start, (stretches.actions.shape[1], 1))
-    if not len(stretches.actions):
-        return start
-    first = stretches.observations[0]
-    return placed(system, start, first, np.zeros_like(first, bool))
-
-
-def next_states(system: StateSpace, ahead: SystemStep, missed: Array, corrected: Array) -> Array:
-    """Return the next states (N, n), given forecasts minus observations (N, d_o)."""
-    if not corrected.any():
-        return ahead.following
-    error = np.where(np.isfinite(missed) & corrected[:, None], missed, 0.0)
-    return np.asarray(ahead.following - error @ system.gain.T)
-
-
-def state_sensitivities(system: StateSpace, ahead: SystemStep, carried: Array) -> Array:
-    """Return derivatives of next states and forecasts (N, n + d_o, .), given those of states."""
-    by_input = step_jacobians(system, ahead.slopes)[1]
-    return np.asarray(by_input[..., : system.states].astype(np.float32) @ carried)
-
-
-def step_sensitivities(system: StateSpace, ahead: SystemStep, carried: Array) -> Array:
-    """Return derivatives of next states and forecasts (N, n + d_o, .), without a correction.
-
-    Those of states are ``carried`` (N, n, .), by `moving_weights` and by whatever follows them.
-    """
-    count, states, _ = carried.shape
-    rows, columns = states + len(system.output), ahead.inputs.shape[1]
-    by_direction, by_input = step_jacobians(system, ahead.slopes)
-    moves = by_input[..., :states].astype(np.float32) @ carried
+def _add_direct(
+    system: StateSpace,
+    simulation: Simulation,
+    actions: Array,
+    ticks: slice,
+    by_direction: Array,
+    moves: Array,
+) -> None:
+    """Add how next states and forecasts (N, t, n + d_o, .) depend on weights at a fixed state."""
+    before = simulation.states[:-1][ticks], actions[ticks]
+    ones = np.ones((*before[0].shape[:2], 1))
+    linear = np.concatenate([*before, ones], axis=2).swapaxes(0, 1).astype(np.float32)
+    features = simulation.features[ticks].swapaxes(0, 1).astype(np.float32)
+    inputs = np.concatenate([linear, features], axis=2)
+    rows, columns = moves.shape[2], inputs.shape[2]
     # Row i of X and Y has the inputs as derivative of number i: a diagonal of blocks.
-    stretch, row, item = moves.strides
-    blocks = as_strided(moves, (count, rows, columns), (stretch, row + columns * item, item))
-    blocks += ahead.inputs[:, None].astype(np.float32)
-    linear = ahead.inputs[:, : system.directions.shape[1]].astype(np.float32)
+    stretch, tick, row, item = moves.strides
+    diagonal = (stretch, tick, row + columns * item, item)
+    blocks = as_strided(moves, (*moves.shape[:2], rows, columns), diagonal)
+    blocks += inputs[:, :, None]
     start = rows * columns
-    by_w = moves[:, :, start : start + system.directions.size]
-    outer = by_direction.astype(np.float32)[..., None] * linear[:, None, None]
-    by_w += outer.reshape(count, rows, -1)
-    return moves
+    by_w = moves[..., start : start + system.directions.size]
+    outer = by_direction.swapaxes(0, 1).astype(np.float32)[..., None] * linear[:, :, None, None]
+    by_w += outer.reshape(by_w.shape)

@@ -16,7 +16,7 @@ from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.free_starts import FreeStarts, found_starts
 from rffpsr_ros.models.state_space.gains import best_gain, motion
-from rffpsr_ros.models.state_space.sensitivities import errors_by_stretch
+from rffpsr_ros.models.state_space.simulation import errors_by_stretch
 from rffpsr_ros.models.state_space.stretches import (
     SETTLING,
     FreeStretches,

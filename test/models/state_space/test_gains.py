@@ -7,7 +7,7 @@ from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.gains import GainError, Motion, best_gain, kalman_gains, motion
-from rffpsr_ros.models.state_space.sensitivities import first_states, simulation_error
+from rffpsr_ros.models.state_space.simulation import first_states, simulation_error
 from rffpsr_ros.models.state_space.stage import RULE
 from rffpsr_ros.models.state_space.stretches import cut_free_stretches, cut_stretches
 from test.models.state_space.drawn import (

@@ -8,7 +8,7 @@ from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.models.state_space import stage
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.linear_start import StartingSystem, Structure, linear_start
-from rffpsr_ros.models.state_space.sensitivities import errors_by_stretch, simulation_error
+from rffpsr_ros.models.state_space.simulation import errors_by_stretch, simulation_error
 from rffpsr_ros.models.state_space.stretches import SETTLING, Stretches, cut_stretches
 
 UNLIMITED = Bounds(np.full(1, -np.inf), np.full(1, np.inf))
