@@ -37,15 +37,16 @@ class ArxTerm(NamedTuple):
         ones = np.ones((len(observations), 1), dtype=observations.dtype)
         return np.concatenate([*newest_ticks(self.past, observations, actions), ones], axis=1)
 
-    def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
-        """Return the inputs, and what `window_gradient` needs of them: nothing."""
-        return self.inputs(observations, actions), np.empty((len(observations), 0))
+    def predict(self, weights: Array, observations: Array, actions: Array) -> tuple[Array, Array]:
+        """Return the term (N, d_o), and what `gradients` needs: its inputs."""
+        inputs = self.inputs(observations, actions)
+        return inputs @ weights, inputs
 
-    def window_gradient(self, weights: Array, raw: Array, at_predicted: Array) -> Array:
-        """Return the gradient (N, n, d_o) at the observations, given that at o_t (N, d_o)."""
+    def gradients(self, weights: Array, kept: Array, at_predicted: Array) -> tuple[Array, Array]:
+        """Return the gradients at the weights and at the observations (N, n, d_o)."""
         columns = at_predicted.shape[1]
         at_window = at_predicted @ weights[: self.past * columns].T
-        return np.asarray(at_window.reshape(-1, self.past, columns))
+        return kept.T @ at_predicted, at_window.reshape(-1, self.past, columns)
 
 
 def fit_arx(runs: Sequence[Run], observed: Sequence[Array], past: int, ridge: float) -> Array:

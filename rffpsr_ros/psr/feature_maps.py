@@ -2,7 +2,8 @@
 
 Each is a NamedTuple of arrays and a differentiable map from points (..., d) to features (..., r):
 ``size`` is r, calling it gives features, `with_pullback` gives them with what `pullback` needs to
-bring a gradient (..., r) back to the points, and `astype` the same map in another precision.
+bring a gradient (..., r) back to the points, `weighted` the map of a linear function of features,
+`weights_gradient` the gradient at what weighs them, and `astype` the map in another precision.
 """
 
 from __future__ import annotations

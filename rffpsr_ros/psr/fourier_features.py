@@ -113,8 +113,14 @@ class FeatureMap(NamedTuple):
         """Return the gradient (..., d) at the points, given that at the features (..., r)."""
         count = len(self.frequencies)
         at_raw = gradient @ self.projection.T
-        at_phase = at_raw[..., count:] * raw[..., :count] - at_raw[..., :count] * raw[..., count:]
-        return np.asarray(at_phase @ self.frequencies)
+        at_raw[..., count:] *= raw[..., :count]
+        at_raw[..., :count] *= raw[..., count:]
+        at_raw[..., count:] -= at_raw[..., :count]
+        return np.asarray(at_raw[..., count:] @ self.frequencies)
+
+    def weights_gradient(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (r, s) at weights of the features, given that at products (N, s)."""
+        return np.asarray(self.projection.T @ (raw.T @ gradient))
 
     def with_jacobian(self, points: Array) -> tuple[Array, Array]:
         """Return features (N, r) of points (N, d), and their derivatives (N, r, d)."""

@@ -153,7 +153,7 @@ def _add_up(
         for ticks in tick_chunks(settled_ticks(seen, structure.arx_past)):
             windows = tick_windows(run, structure.past, ticks)
             features = {
-                name: term.with_pullback(windows.observations, windows.actions)[0]
+                name: term.inputs(windows.observations, windows.actions)
                 for name, term in structure.terms().items()
             }
             inputs = [khatri_rao(states[position + ticks], structure.action(run.actions[ticks]))]

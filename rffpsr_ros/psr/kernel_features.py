@@ -40,6 +40,10 @@ class KernelMap(NamedTuple):
         pulled = (gradient @ self.coordinates.T) * raw[..., :count] / self.width**2
         return np.asarray(pulled @ self.points - pulled.sum(-1, keepdims=True) * raw[..., count:])
 
+    def weights_gradient(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (r, s) at weights of the features, given that at products (N, s)."""
+        return np.asarray(self.coordinates.T @ (raw[..., : len(self.points)].T @ gradient))
+
     def with_jacobian(self, points: Array) -> tuple[Array, Array]:
         """Return features (N, r) of points (N, d), and their derivatives (N, r, d)."""
         kernel = gaussian_kernel(points, self.points, self.width)

@@ -53,30 +53,37 @@ class NarxDraw(NamedTuple):
 
 
 class NarxTerm(NamedTuple):
-    """Features and gradient of the NARX term; its weights (r_z, d_o) are kept elsewhere."""
+    """Inputs and gradient of the NARX term; its weights (r_z, d_o) are kept elsewhere."""
 
     features: Features  # z
     past: int  # m
     limits: Box | None = None  # within which features see the window
 
-    def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
-        """Return z (N, r_z), and what `window_gradient` needs of it.
+    def inputs(self, observations: Array, actions: Array) -> Array:
+        """Return z (N, r_z).
 
         Takes windows of m ticks or more: observations (N, n, d_o), and the actions with the
         tick's own (N, n + 1, d_a).
         """
-        return self.features.with_pullback(
-            narx_inputs(self.past, observations, actions, self.limits)
-        )
+        return self.features(narx_inputs(self.past, observations, actions, self.limits))
 
-    def window_gradient(self, weights: Array, raw: Array, at_predicted: Array) -> Array:
-        """Return the gradient (N, m, d_o) at the last m observations, given that at o_t (N, d_o).
+    def predict(self, weights: Array, observations: Array, actions: Array) -> tuple[Array, Array]:
+        """Return the term (N, d_o), and what `gradients` needs: features before they are projected.
 
-        Limits are for models in use; refinement, which needs the gradient, goes without.
+        Projected they are never, which would be most of the work.
+        """
+        window = narx_inputs(self.past, observations, actions, self.limits)
+        return self.features.weighted(weights).with_pullback(window)
+
+    def gradients(self, weights: Array, kept: Array, at_predicted: Array) -> tuple[Array, Array]:
+        """Return the gradients at the weights and at the last m observations (N, m, d_o).
+
+        Limits are for models in use; refinement, which needs the gradients, goes without.
         """
         columns = at_predicted.shape[1]
-        at_window = self.features.pullback(raw, at_predicted @ weights.T)
-        return at_window[:, : self.past * columns].reshape(-1, self.past, columns)
+        at_window = self.features.weighted(weights).pullback(kept, at_predicted)
+        of_observations = at_window[:, : self.past * columns].reshape(-1, self.past, columns)
+        return self.features.weights_gradient(kept, at_predicted), of_observations
 
 
 def narx_inputs(past: int, observations: Array, actions: Array, limits: Box | None = None) -> Array:
@@ -128,7 +135,7 @@ def narx_whitening(runs: Sequence[Run], term: NarxTerm) -> Array:
     """Return T (r_z, r_z) such that the features of the runs' ticks times T are nearly white."""
     moment = Moment.zeros(term.features.size, term.features.size)
     for windows in _windows(runs, term.past, _stride(runs)):
-        features, _ = term.with_pullback(windows.observations, windows.actions)
+        features = term.inputs(windows.observations, windows.actions)
         moment.add(features, features)
     return whitening(moment.mean, WHITENING_FLOOR)
 

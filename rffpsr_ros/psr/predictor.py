@@ -62,15 +62,23 @@ class WindowTerm(Protocol):
         """Return how many past ticks the term takes."""
         ...
 
-    def with_pullback(self, observations: Array, actions: Array) -> tuple[Array, Array]:
-        """Return features (N, r) of windows of ``past`` ticks or more, and what the gradient needs.
+    def inputs(self, observations: Array, actions: Array) -> Array:
+        """Return the inputs (N, r) that weights (r, d_o) are regressed on.
 
-        Takes observations (N, m, d_o), and the actions with the tick's own (N, m + 1, d_a).
+        Takes windows of ``past`` ticks or more: observations (N, m, d_o), and the actions with the
+        tick's own (N, m + 1, d_a).
         """
         ...
 
-    def window_gradient(self, weights: Array, raw: Array, at_predicted: Array) -> Array:
-        """Return the gradient (N, past, d_o) at the observations, given that at o_t (N, d_o)."""
+    def predict(self, weights: Array, observations: Array, actions: Array) -> tuple[Array, Array]:
+        """Return the summand (N, d_o), and what `gradients` needs of it."""
+        ...
+
+    def gradients(self, weights: Array, kept: Array, at_predicted: Array) -> tuple[Array, Array]:
+        """Return the gradients at the weights (r, d_o) and at the observations (N, past, d_o).
+
+        Takes that at o_t (N, d_o).
+        """
         ...
 
 
@@ -116,7 +124,7 @@ class Prediction(NamedTuple):
     """An expected observation, and what its gradient needs."""
 
     value: Array  # (N, d_o), within the bounds
-    features: dict[str, tuple[Array, Array]]  # of each term, and what its gradient needs
+    kept: dict[str, Array]  # what the gradient of each term needs
 
 
 def predict_observation(
@@ -132,13 +140,13 @@ def predict_observation(
     and the actions with the tick's own (N, past + 1, d_a).
     """
     value = joined @ parameters.prediction
-    features = {}
+    kept = {}
     for name, term in structure.terms().items():
-        features[name] = term.with_pullback(observations, actions)
-        value = value + features[name][0] @ getattr(parameters, name)
+        summand, kept[name] = term.predict(getattr(parameters, name), observations, actions)
+        value = value + summand
     if structure.bounds is not None:
         value = structure.bounds(value)
-    return Prediction(value, features)
+    return Prediction(value, kept)
 
 
 def add_prediction_gradient(
@@ -161,11 +169,11 @@ def add_prediction_gradient(
         at_predicted *= structure.bounds.strictly_inside(prediction.value)
     total.prediction[...] += joined.T @ at_predicted
     for name, term in structure.terms().items():
-        features, raw = prediction.features[name]
-        getattr(total, name)[...] += features.T @ at_predicted
-        at_window[:, at_window.shape[1] - term.past :] += term.window_gradient(
-            getattr(parameters, name), raw, at_predicted
+        at_weights, at_own = term.gradients(
+            getattr(parameters, name), prediction.kept[name], at_predicted
         )
+        getattr(total, name)[...] += at_weights
+        at_window[:, at_window.shape[1] - term.past :] += at_own
     return np.asarray(at_predicted @ parameters.prediction.T)
 
 

@@ -48,6 +48,10 @@ class SigmoidMap(NamedTuple):
         """Return the gradient (..., d) at the points, given that at the features (..., r)."""
         return np.asarray((gradient @ self.projection.T * sigmoid_slopes(raw)) @ self.directions)
 
+    def weights_gradient(self, raw: Array, gradient: Array) -> Array:
+        """Return the gradient (r, s) at weights of the features, given that at products (N, s)."""
+        return np.asarray(self.projection.T @ (raw.T @ gradient))
+
     def with_jacobian(self, points: Array) -> tuple[Array, Array]:
         """Return features (N, r) of points (N, d), and their derivatives (N, r, d)."""
         features, raw = self.with_pullback(points)
