@@ -65,7 +65,7 @@ class StepCache(NamedTuple):
     extended: Array  # (N, p, r_o)
     observation: Array  # phi^o (N, r_o)
     state: Array  # q', before the cap
-    shrink: Array  # (N, 1), the factor that the cap applied
+    shrink: Array | None  # (N, 1), the factor that the cap applied; None if all are shorter
 
 
 class StepGradient(NamedTuple):
@@ -84,8 +84,8 @@ def inverse_of_square(covariances: Array, regularisation: float) -> Array:
     covariances that are not positive semidefinite). All conditioning on samples rests on this.
     """
     squared = covariances @ covariances
-    diagonal = np.arange(covariances.shape[-1])
-    squared[:, diagonal, diagonal] += regularisation
+    size = covariances.shape[-1]
+    squared.reshape(len(squared), size * size)[:, :: size + 1] += regularisation
     return inverse_of_positive(squared)
 
 
@@ -104,19 +104,27 @@ def filter_step(
     conditioner = (weighted @ inverse)[:, 0, :]
     extended = (joined @ tensors.extended).reshape(len(joined), -1, size)
     state = (extended @ conditioner[:, :, None])[:, :, 0]
-    norm = np.sqrt((state * state).sum(1, keepdims=True))
-    longest = np.maximum(norm, conditioning.cap) if np.isfinite(conditioning.cap) else norm
-    shrink = np.minimum(1, conditioning.cap / np.maximum(longest, 1e-30)).astype(state.dtype)
+    shrink = _shrink(state, conditioning.cap)
     cache = StepCache(
         joined, covariance, inverse, conditioner, extended, observation, state, shrink
     )
-    return state * shrink, cache
+    return state if shrink is None else state * shrink, cache
+
+
+def _shrink(state: Array, cap: float) -> Array | None:
+    """Return the factors (N, 1) that shorten states (N, p) to the cap; None if none is longer."""
+    squared = (state * state).sum(1, keepdims=True)
+    longer = squared > cap * cap
+    if not longer.any():
+        return None
+    norm = np.sqrt(np.where(longer, squared, cap * cap))
+    return np.asarray(np.where(longer, cap / norm, 1).astype(state.dtype))
 
 
 def filter_step_gradient(tensors: StateTensors, cache: StepCache, gradient: Array) -> StepGradient:
     """Return the gradients, given that at the next states (N, p)."""
-    capped = cache.shrink < 1
-    if capped.any():
+    if cache.shrink is not None:
+        capped = cache.shrink < 1
         # The cap projects onto a sphere: no gradient along the state where it is in force.
         along = (gradient * cache.state).sum(1, keepdims=True) * cache.state
         squared = (cache.state * cache.state).sum(1, keepdims=True)

@@ -7,12 +7,13 @@ segment; the rollouts from all origins run side by side.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.numerics.packing import khatri_rao
+from rffpsr_ros.numerics.packing import khatri_rao, pack_gradient, unpack
 from rffpsr_ros.psr.filter_step import (
     StepCache,
     StepGradient,
@@ -150,7 +151,7 @@ def roll_out_gradient(
         at_joined = np.zeros_like(step.joined)
         if step.filter is not None and step.observation_raw is not None:
             through = filter_step_gradient(parameters, step.filter, at_state)
-            add_step_gradient(total, step.joined, through)
+            add_step_gradients(total, [step.joined], [through])
             at_joined += through.joined
             at_observations[:, past + h] += structure.observation.pullback(
                 step.observation_raw, through.observation
@@ -176,18 +177,37 @@ def filter_gradient(
     total: TrainableParameters,
 ) -> None:
     """Add to ``total`` the gradient through the filter, given that at its states (L, S, p)."""
-    carried = np.zeros_like(at_states[0])
+    carried, steps = np.zeros_like(at_states[0]), []
     for t in reversed(range(len(caches))):
         through = filter_step_gradient(parameters, caches[t], at_states[t + 1] + carried)
-        add_step_gradient(total, caches[t].joined, through)
+        steps.append(through)
         carried = state_part(through.joined, segments.action_features[:, t])
     total.initial[...] += (at_states[0] + carried).sum(0)
+    add_step_gradients(total, [cache.joined for cache in reversed(caches)], steps)
 
 
-def add_step_gradient(total: TrainableParameters, joined: Array, gradient: StepGradient) -> None:
-    """Add one filter step's gradients at its two tensors."""
-    total.covariance[...] += joined.T @ gradient.covariance
-    total.extended[...] += joined.T @ gradient.extended
+def add_step_gradients(
+    total: TrainableParameters, joined: Sequence[Array], gradients: Sequence[StepGradient]
+) -> None:
+    """Add the gradients of filter steps, given u (N, p r_a) of each, at their two tensors."""
+    if not joined:
+        return
+    read = np.concatenate(joined).T
+    total.covariance[...] += read @ np.concatenate([step.covariance for step in gradients])
+    total.extended[...] += read @ np.concatenate([step.extended for step in gradients])
+
+
+def unpacked(parameters: TrainableParameters, structure: FixedStructure) -> TrainableParameters:
+    """Return parameters with full matrices for C_oo: steps need not put theirs together."""
+    covariance = unpack(parameters.covariance, structure.observation.size)
+    return parameters._replace(covariance=covariance.reshape(len(covariance), -1))
+
+
+def packed_like(gradient: TrainableParameters, like: TrainableParameters) -> TrainableParameters:
+    """Return the gradient at parameters with upper triangles for C_oo, if ``like`` has these."""
+    size = round(np.sqrt(gradient.covariance.shape[1]))
+    matrices = gradient.covariance.reshape(-1, size, size)
+    return gradient._replace(covariance=pack_gradient(matrices, like.covariance.shape[1]))
 
 
 def rollout_errors(
@@ -201,7 +221,7 @@ def rollout_errors(
 
     What predictions do not need is not computed.
     """
-    parameters, structure = for_predictions(parameters, structure)
+    parameters, structure = for_predictions(unpacked(parameters, structure), structure)
     if parameters.prediction.any():
         states, _ = filter_segments(parameters, structure, segments, keep=False)
         predicted, _ = roll_out(
@@ -227,7 +247,8 @@ def rollout_loss(
     end or missing do not count; the sum is divided by the number of origins, or by
     ``total_origins``, of which these are a part.
     """
-    horizon = len(horizon_weights)
+    horizon, packed = len(horizon_weights), parameters
+    parameters = unpacked(parameters, structure)
     states, caches = filter_segments(parameters, structure, segments)
     predicted, rollout = roll_out(parameters, structure, segments, states, origins, horizon)
     targets, counts = _targets(structure, segments, origins, horizon)
@@ -239,7 +260,7 @@ def rollout_loss(
     at_states = np.zeros_like(states)
     np.add.at(at_states, (origins.tick, origins.segment), at_origins)
     filter_gradient(parameters, segments, caches, at_states, total)
-    return loss, total
+    return loss, packed_like(total, packed)
 
 
 def _targets(

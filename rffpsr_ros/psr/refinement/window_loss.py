@@ -14,7 +14,12 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.feature_maps import Features
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
-from rffpsr_ros.psr.refinement.rollout_loss import filter_gradient, filter_segments
+from rffpsr_ros.psr.refinement.rollout_loss import (
+    filter_gradient,
+    filter_segments,
+    packed_like,
+    unpacked,
+)
 from rffpsr_ros.psr.refinement.segments import Segments
 
 
@@ -55,6 +60,7 @@ def window_loss(
     The forecast of o_{t:t+k-1} is ``head``^T (q_t x psi^a_t), head (p r_psi_a, k d_o). The error
     is summed over the window and averaged over ticks (paper, "Model refinement").
     """
+    packed, parameters = parameters, unpacked(parameters, structure)
     states, caches = filter_segments(parameters, structure, segments)
     shape = states.shape
     chosen = targets.complete.ravel()
@@ -69,7 +75,7 @@ def window_loss(
     at_states.reshape(-1, shape[-1])[chosen] = (at_joined @ actions[:, :, None])[:, :, 0]
     total = TrainableParameters(*(np.zeros_like(part) for part in parameters))
     filter_gradient(parameters, segments, caches, at_states, total)
-    return float((error * error).sum() / count), total, joined.T @ at_error
+    return float((error * error).sum() / count), packed_like(total, packed), joined.T @ at_error
 
 
 def fit_head(
