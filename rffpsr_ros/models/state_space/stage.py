@@ -28,10 +28,10 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.gauss_newton import Effort, descend
 from rffpsr_ros.numerics.levenberg_marquardt import DampingRule
 
-LENGTHS = (50, 200, 800, 3200)
+LENGTHS = (50, 200, 800, 3200, 12800)
 """Ticks of the simulations that each stage learns from."""
 
-EFFORTS = (Effort(8, 1e-2), Effort(20, 3e-3), Effort(20, 3e-3), Effort(20, 3e-3))
+EFFORTS = (Effort(8, 1e-2), *[Effort(20, 3e-3)] * (len(LENGTHS) - 1))
 """Steps of each stage."""
 
 START_EFFORT = Effort(5, 0.1)
