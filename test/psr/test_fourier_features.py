@@ -69,6 +69,9 @@ def test_the_pullback_is_the_transposed_derivative() -> None:
         shift[column] = 1e-6
         slope = (features(at + shift) - features(at - shift)) / 2e-6
         np.testing.assert_allclose(pulled[:, column], (slope * gradient).sum(1), atol=1e-8)
+    at_products = draw.standard_normal((5, 2))
+    at_weights = features.weights_gradient(raw, at_products)
+    np.testing.assert_allclose(at_weights, features(at).T @ at_products, atol=1e-14)
 
 
 def test_the_median_trick_on_points_with_a_known_median() -> None:

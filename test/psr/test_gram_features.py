@@ -162,6 +162,9 @@ def test_the_pullback_is_the_gradient() -> None:
         moved = [features(at + sign * step * np.eye(3)[i]) for sign in (1, -1)]
         numeric = ((moved[0] - moved[1]) * gradient).sum(1) / (2 * step)
         np.testing.assert_allclose(features.pullback(raw, gradient)[:, i], numeric, atol=1e-8)
+    at_products = draw.normal(size=(4, 2))
+    at_weights = features.weights_gradient(raw, at_products)
+    np.testing.assert_allclose(at_weights, values.T @ at_products, atol=1e-13)
 
 
 def test_more_windows_than_the_memory_allows_are_refused_with_what_they_need() -> None:

@@ -32,6 +32,10 @@ def test_derivatives_are_those_of_finite_differences() -> None:
 def test_weights_and_precision() -> None:
     weights = DRAW.normal(size=(3, 2))
     np.testing.assert_allclose(MAP.weighted(weights)(POINTS), MAP(POINTS) @ weights, rtol=1e-12)
+    features, raw = MAP.with_pullback(POINTS)
+    at_products = DRAW.normal(size=(5, 2))
+    at_weights = MAP.weights_gradient(raw, at_products)
+    np.testing.assert_allclose(at_weights, features.T @ at_products, atol=1e-14)
     single = MAP.astype(np.float32)(POINTS.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, MAP(POINTS), atol=1e-6)
