@@ -14,14 +14,15 @@ class InputError(ValueError):
     """
 
 
-def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "", alike: float = 0.5) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known name, else what is known.
 
     Meant as the end of the one sentence of an `InputError`. ``prefix`` is the group, such as
-    ``learning.``, without which a user cannot write the name.
+    ``learning.``, without which a user cannot write the name. The nearest is near if so much is
+    ``alike``: two names of nothing in common have 0, the same have 1.
     """
     names = list(known)
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    close = get_close_matches(name, names, n=1, cutoff=alike)
     if close:
         return f"; did you mean '{prefix}{plain(close[0])}'?"
     if not names:

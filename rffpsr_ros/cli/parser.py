@@ -9,6 +9,9 @@ from typing import NoReturn
 
 from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 
+ALIKE = 0.7
+"""So much is alike of an option and the one that was meant: their dashes are in any case."""
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises `InputError` instead of printing its usage and exiting."""
@@ -48,9 +51,8 @@ class Parser(argparse.ArgumentParser):
         for option in options:
             name = option.partition("=")[0]
             if name not in known:
-                raise InputError(
-                    f"unknown option '{plain(name)}' of {self.prog}{did_you_mean(name, known)}"
-                )
+                nearest = did_you_mean(name, known, alike=ALIKE)
+                raise InputError(f"unknown option '{plain(name)}' of {self.prog}{nearest}")
 
     def long_options(self) -> list[str]:
         """Return the names of all options that begin with two dashes."""

@@ -55,6 +55,7 @@ def train(robot: Path, configuration: Path) -> list[Any]:
         (["trian"], ("unknown command 'trian'", "did you mean 'train'?")),
         (["--verison"], ("unknown option '--verison'", "'--version'")),
         (["info", "--modle", "m"], ("unknown option '--modle'",)),
+        (["train", "bag", "--observations", "x"], ("'--observations'", "known are --bands,")),
         (["evaluate", "bag", "--modle", "m"], ("unknown option '--modle'", "'--model'")),
         (["train"], ("required: ", "--out")),
         (["train", "b", "--out", "m"], ("--config is missing",)),
