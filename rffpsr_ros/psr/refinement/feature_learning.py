@@ -32,7 +32,6 @@ from rffpsr_ros.psr.refinement.rolling import (
 from rffpsr_ros.psr.refinement.rollout_loss import filter_segments, recorded
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
-from rffpsr_ros.psr.refinement.stopping import Patience
 
 LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
 
@@ -158,7 +157,7 @@ class _Descent(NamedTuple):
     progress: Progress
 
     def follow(self, best: _Best, penalty: float, patience: int, steps: int) -> tuple[_Best, int]:
-        """Descend from the best so far, ``steps`` after the start, until `Patience` ends.
+        """Descend from the best so far, ``steps`` after the start, until nothing gets better.
 
         Returns the best, which may be that given, and how many steps were taken by then.
         """
@@ -166,8 +165,8 @@ class _Descent(NamedTuple):
         every = origins(task.train, options.horizon)
         precision, centre = _prior(task, like, self.changes, penalty)
         point, damping = best.learnable.flat(), LEARNING_DAMPING.first
-        watched, before = Patience(patience, best.score), None
-        while steps < options.steps and watched.lasts:
+        newest, before = steps, None
+        while steps < options.steps and steps - newest < patience:
             steps += 1
             drawn = _drawn(every, task.train, self.age, options.rollouts, self.generator)
             rollouts = task.rollouts(drawn, options.horizon)
@@ -182,13 +181,11 @@ class _Descent(NamedTuple):
             )
             if step is None:
                 damping *= LEARNING_DAMPING.harder
-                watched.after(loss, None)
                 continue
             point, damping = step.point, step.damping * LEARNING_DAMPING.easier
             score = task.score(like.at(point))
-            watched.after(loss, score)
             if score < best.score:
-                best = _Best(like.at(point), score, steps)
+                best, newest = _Best(like.at(point), score, steps), steps
             error = float(np.sqrt(best.score / len(self.changes)))
             self.progress("features", steps / options.steps, error)
         return best, steps
