@@ -1,5 +1,6 @@
 """Tables become bags that hold every value under its time and name, and train."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,24 @@ def test_table_of_a_robot_goes_through_to_a_model(run: Run, workshop: Any, here:
     assert run("inspect", "bag", "--write-config", "c.yaml").code == 0
     words = ["--config", "c.yaml", "--out", "m", "--model", "linear_arx", "--split", "0.6,0.2,0.2"]
     assert run("train", "bag", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "chosen", "rest"),
+    [("action", "voltage", "observation"), ("observation", "angle", "action")],
+)
+def test_of_one_topic_the_columns_that_were_not_chosen_are_the_rest(
+    run: Run, here: Path, word: str, chosen: str, rest: str
+) -> None:
+    (here / "t.csv").write_text("t,angle,voltage\n0,1,2\n0.1,3,4\n0.2,4,2\n")
+    told = run("csv2bag", "t.csv", "--out", "bag").out
+    assert "rffpsr inspect bag --action /table:position.COLUMN" in told
+    found = json.loads(
+        run("inspect", "bag", f"--{word}", f"/table:position.{chosen}", "--json").out
+    )
+    fields = {name: found["proposal"][name]["table"]["fields"] for name in (word, rest)}
+    assert fields[word] == [f"position.{chosen}"]
+    assert fields[rest] == [f"position.{'angle' if chosen == 'voltage' else 'voltage'}"]
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,6 @@ def _tell(
     missing = int(np.isnan(table.values).sum())
     if missing:
         say(f"{missing} values are missing")
+    if not arguments.topic:
+        say("next, with the command's column:")
+        say(f"  rffpsr inspect {target} --action {_DEFAULT_TOPIC}:position.COLUMN")

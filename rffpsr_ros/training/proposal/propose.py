@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rffpsr_ros.errors import InputError, did_you_mean
@@ -88,7 +88,7 @@ def propose(
         actions = _commands(free, observations, remarks)
         taken |= {topic.name for topic, _ in actions}
     if not observations:
-        observations = _signals(t for t in free if t.name not in taken)
+        observations = _signals([t for t in free if t.name not in taken], actions)
     pace_rate = observations[0][0].timing.rate
     rate = _neat(pace_rate)
     if rate < 0.98 * pace_rate:
@@ -127,6 +127,8 @@ def _commands(
 ) -> list[_Picked]:
     usable = [topic for topic in free if _is_usable(topic)]
     commands = [topic for topic in usable if _is_command(topic)]
+    if not commands and (left := _left(observations)):
+        return left
     if not commands:
         odometry = [topic for topic in usable if topic.type == _ODOMETRY]
         if not odometry or not (observations or len(usable) > 1):
@@ -141,17 +143,29 @@ def _commands(
     return [(topic, default_fields(topic.type, topic.fields)) for topic in commands]
 
 
-def _signals(free: Iterable[TopicContents]) -> list[_Picked]:
+def _signals(free: Sequence[TopicContents], actions: Sequence[_Picked]) -> list[_Picked]:
     usable = [topic for topic in free if _is_usable(topic) and not _is_command(topic)]
     known = [topic for topic in usable if topic.type in _OBSERVED_TYPES]
     known.sort(key=lambda topic: _OBSERVED_TYPES.index(topic.type))
     chosen = known or usable[:1]
+    if not chosen and (left := _left(actions)):
+        return left
     if not chosen:
         raise InputError(
             "no topic of the bags looks like an observation; say which one is by"
             " --observation TOPIC[:FIELDS]"
         )
     return [(topic, default_fields(topic.type, topic.fields)) for topic in chosen]
+
+
+def _left(chosen: Sequence[_Picked]) -> list[_Picked]:
+    """Return the topics of which some fields were chosen, with the others."""
+    found = []
+    for topic, fields in chosen:
+        others = default_fields(topic.type, topic.fields)
+        if left := tuple(path for path in others if path not in fields):
+            found.append((topic, left))
+    return found
 
 
 def _is_usable(topic: TopicContents) -> bool:
