@@ -21,7 +21,7 @@ from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
-from rffpsr_ros.psr.refinement.learning_objective import Objective
+from rffpsr_ros.psr.refinement.learning_objective import Objective, random_mixtures
 from rffpsr_ros.psr.refinement.rolling import (
     FeedbackModel,
     Learnable,
@@ -36,8 +36,14 @@ from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
 LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
 
 KEPT_CURVATURE = 0.5
-"""A step's curvature is that of its rollouts and, by this share, that of the step before: of so few
-rollouts alone it is known badly."""
+"""A step's curvature is that of its mixtures and, by this share, that of the step before: of so few
+mixtures alone it is known badly."""
+
+LEAST_MIXTURES = 1000
+"""So many cost nothing."""
+
+AT_FIRST = 3
+"""Times as many tell a curvature that none goes before."""
 
 RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 """Of the regression that learning starts from; in units of the squared change per tick."""
@@ -170,7 +176,10 @@ class _Descent(NamedTuple):
             steps += 1
             drawn = _drawn(every, task.train, self.age, options.rollouts, self.generator)
             rollouts = task.rollouts(drawn, options.horizon)
-            objective = Objective(task.predictor, rollouts, like, precision, centre, options.curved)
+            wanted = max(LEAST_MIXTURES, options.mixtures * len(point))
+            wanted *= AT_FIRST if before is None else 1
+            mixtures = random_mixtures(rollouts, wanted, self.generator)
+            objective = Objective(task.predictor, rollouts, like, precision, centre, mixtures)
             loss, slope, curvature = objective.equations(point)
             if before is not None:
                 curvature = (1 - KEPT_CURVATURE) * curvature + KEPT_CURVATURE * before

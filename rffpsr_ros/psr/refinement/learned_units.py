@@ -48,11 +48,8 @@ class Units(Protocol):
         """Return values (..., K) of sums (..., D)."""
         ...
 
-    def slopes(self, values: Array, weights: Array) -> Array:
-        """Return the derivatives (..., d_o, D) of values (..., K) times weights (K, d_o), by sums.
-
-        They are computed in the values' precision.
-        """
+    def pulled_back(self, values: Array, at_values: Array) -> Array:
+        """Return the gradient at sums (..., D), given values and the gradient there (..., K)."""
         ...
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
@@ -75,11 +72,11 @@ class Waves:
         """Return all cosines, then all sines (..., 2 D)."""
         return fourier_features_of(sums)
 
-    def slopes(self, values: Array, weights: Array) -> Array:
-        """Return the derivatives (..., d_o, D) of outputs by the phases."""
-        cosine, sine = np.split(weights.T.astype(values.dtype), 2, axis=1)
-        by_cosine, by_sine = np.split(values[..., None, :], 2, axis=-1)
-        return np.asarray(by_cosine * sine - by_sine * cosine)
+    def pulled_back(self, values: Array, at_values: Array) -> Array:
+        """Return the gradient at the phases (..., D)."""
+        cosine, sine = np.split(values, 2, axis=-1)
+        at_cosine, at_sine = np.split(at_values, 2, axis=-1)
+        return np.asarray(cosine * at_sine - sine * at_cosine)
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
         """Return frequencies (D, d) of a Gaussian kernel."""
@@ -105,9 +102,9 @@ class Sigmoids:
         """Return tangents (..., D)."""
         return sigmoids(sums)
 
-    def slopes(self, values: Array, weights: Array) -> Array:
-        """Return the derivatives (..., d_o, D) of outputs by the sums."""
-        return np.asarray(sigmoid_slopes(values)[..., None, :] * weights.T.astype(values.dtype))
+    def pulled_back(self, values: Array, at_values: Array) -> Array:
+        """Return the gradient at the sums (..., D)."""
+        return np.asarray(sigmoid_slopes(values) * at_values)
 
     def drawn(self, windows: Array, count: int, generator: np.random.Generator) -> Array:
         """Return units (D, d + 1), each of which bends at one of the windows."""

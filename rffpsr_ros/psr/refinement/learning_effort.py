@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
 
 from rffpsr_ros.psr.refinement.learned_units import UNITS
 
@@ -12,13 +11,6 @@ MOST_PARAMETERS = 1500
 
 LEAST_UNITS = 10
 """With fewer there is little to learn."""
-
-WORK = 3e9
-"""Products in a step's J^T J that need no saving: they take about a fortieth of a second."""
-
-PREDICTIONS = 5
-"""For each parameter, so many predictions tell the curvature even where that is more work: of fewer
-it is hardly known, steps have to be damped, and many more are needed."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +29,10 @@ class FeatureLearningOptions:
     rollouts: int = 1000
     """Random ones that a step's gradient is computed from."""
 
-    curved: int = 500
-    """So many of them, about, give the curvature, which costs far more."""
+    mixtures: int = 3
+    """For each parameter, so many random mixtures of their predictions give the curvature, which
+    costs most (`learning_objective.random_mixtures`). Of fewer it is hardly known: steps have to be
+    damped, and many more are needed."""
 
     steps: int = 300
     """Damped steps, at the most; few robots take half as many."""
@@ -70,9 +64,9 @@ def affordable(
 ) -> FeatureLearningOptions | None:
     """Return options whose steps are worth what they cost; None where too few units remain.
 
-    What a step costs is J^T J, which grows as the rollouts times the square of the parameters, of
-    which the ARX term's alone are very many where columns are. So units are as many as leave no
-    more than `MOST_PARAMETERS`, and rollouts as many as `WORK` allows and `PREDICTIONS` need.
+    What a step costs is J^T J, which grows as the cube of the parameters, of which the ARX term's
+    alone are very many where columns are. So units are as many as leave no more than
+    `MOST_PARAMETERS`.
     """
     linear = arx_past * (columns + acted) + acted + 1
     kind = UNITS[options.kind]
@@ -80,7 +74,4 @@ def affordable(
     units = min(options.units, (MOST_PARAMETERS - linear * columns) // each)
     if units < LEAST_UNITS:
         return None
-    parameters = units * each + linear * columns
-    predictions = max(WORK / parameters**2, PREDICTIONS * parameters)
-    curved = ceil(predictions / (options.horizon * columns))
-    return replace(options, units=units, curved=min(options.curved, curved))
+    return replace(options, units=units)

@@ -9,7 +9,7 @@ from scipy.linalg.blas import ssyrk
 
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.refinement.rolling import FeedbackModel, Learnable, Rollouts, predictions
-from rffpsr_ros.psr.refinement.sensitivities import dependence, gradient, jacobian
+from rffpsr_ros.psr.refinement.sensitivities import adjoints, gradient, jacobian, rolled
 
 TINY = 1e-30
 
@@ -22,7 +22,7 @@ class Objective(NamedTuple):
     like: Learnable
     precision: Array  # (P,)
     centre: Array  # (P,)
-    curved: int  # rollouts that the curvature is estimated from, about
+    mixtures: Array  # of each rollout's predictions (B, H, R, d_o), see `random_mixtures`
 
     def loss(self, point: Array) -> float:
         """Return the loss at a point (P,); infinite where a rollout is no number."""
@@ -35,24 +35,25 @@ class Objective(NamedTuple):
     def equations(self, point: Array) -> tuple[float, Array, Array]:
         """Return the loss, half its gradient (P,), and the Gauss-Newton curvature (P, P).
 
-        Of the curvature there is the upper triangle, in single precision; the rest is zero.
+        Of the curvature there is the upper triangle, in single precision; the rest is zero. It is
+        that of the mixtures: on average that of all predictions.
         """
         learnable = self.like.at(point)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = dependence(self.predictor, learnable, self.rollouts)
+            found = rolled(self.predictor, learnable, self.rollouts)
             missed = found.values - self.rollouts.target
             counted = np.isfinite(missed)
             count = np.maximum(counted.sum(axis=0), 1)
             mean = np.maximum(np.nanmean(missed**2, axis=0), TINY)
-            root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)
-            weighted = np.where(counted, missed, 0.0) * root
-            slope = gradient(self.predictor, learnable, found, weighted * root)
+            root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)[:, :, None]
+            weighted = root**2 * np.where(counted, missed, 0.0)[:, :, None]
+            weights = np.concatenate([weighted, root * self.mixtures], axis=2)
+            back = adjoints(self.predictor, learnable, found, weights)
+            slope = gradient(self.predictor, found, back.of(slice(1)))
             curvature = np.zeros((len(point), len(point)), np.float32, order="F")
-            share = slice(None, None, max(1, round(len(missed) / self.curved)))
-            scale = root[share] * np.sqrt(counted.sum(axis=0) / counted[share].sum(axis=0))
-            few = found.pick(share).scaled(scale)
-            for rows in jacobian(self.predictor, learnable, few, np.float32):
-                flat = rows.reshape(-1, len(point))
+            mixed = back.of(slice(1, None))
+            for rows in jacobian(self.predictor, learnable, found, mixed):
+                flat = rows.reshape(-1, len(point)).astype(np.float32, copy=False)
                 # The upper triangle of J^T J: half the products.
                 curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)
         slope += self.precision * (point - self.centre)
@@ -63,3 +64,19 @@ class Objective(NamedTuple):
     def _penalty(self, point: Array) -> float:
         away = point - self.centre
         return float(self.precision @ (away * away))
+
+
+def random_mixtures(rollouts: Rollouts, wanted: int, generator: np.random.Generator) -> Array:
+    """Return R sums of each rollout's predictions with random signs (B, H, R, d_o).
+
+    There are about ``wanted`` in all. J^T J of mixtures is on average that of the predictions
+    themselves, at a fraction of its cost, and of every rollout: a sketch of the curvature (Pilanci
+    and Wainwright 2017). Where they would be as many as the predictions, each is one prediction.
+    """
+    count, horizon, columns = rollouts.target.shape
+    each = max(1, round(wanted / count))
+    if each >= horizon * columns:
+        alone = np.eye(horizon * columns, dtype=np.float32).reshape(-1, horizon, columns)
+        return np.broadcast_to(alone.swapaxes(0, 1), (count, horizon, horizon * columns, columns))
+    signs = generator.integers(0, 2, (count, horizon, each, columns), dtype=np.int8)
+    return (2 * signs - 1) / np.float32(np.sqrt(each))

@@ -1,8 +1,9 @@
-"""How rolled-out predictions depend on units and readout: exact sensitivities.
+"""How rolled-out predictions depend on units and readout: exact, by adjoints.
 
-Of one rollout two things are kept: how each prediction depends on parameters with everything fed
-back held fixed, D, and how it depends on each prediction before it, A. The whole dependence is then
-one triangular solve away: J = (I - A)^{-1} D, the same for any number of parameters.
+Weights at predictions are carried back, tick by tick, through all that was fed back: the windows,
+and the filter. What arrives are weights at what each tick computes with everything fed back held
+fixed; and there a prediction depends on the parameters in one line. One pass backwards carries the
+gradient, and with it any number of the Jacobian's rows: of predictions, or of mixtures of them.
 """
 
 from __future__ import annotations
@@ -23,157 +24,164 @@ from rffpsr_ros.psr.refinement.rolling import (
 )
 
 TOGETHER = 256
-"""Rollouts whose dependence on the parameters is held at a time."""
+"""Rollouts whose rows of the Jacobian are held at a time."""
 
 
-class Dependence(NamedTuple):
-    """How predictions depend on each other and on the parameters, of B rollouts."""
+class Rolled(NamedTuple):
+    """What B rollouts predicted, and what of it a pass backwards needs."""
 
     values: Array  # (B, H, d_o)
-    feedback: Array  # (I - A)^{-1} (B, H, d_o, H, d_o)
     windows: Array  # of the NARX term, as they are (B, H, d_x)
     inputs: Array  # [z, w, u], w as it is (B, H, inputs)
-
-    def pick(self, chosen: slice) -> Dependence:
-        """Return that of some of the rollouts."""
-        return Dependence(*(part[chosen] for part in self))
-
-    def scaled(self, factors: Array) -> Dependence:
-        """Return that of predictions times factors (B, H, d_o)."""
-        return self._replace(
-            values=self.values * factors,
-            feedback=self.feedback * factors.astype(self.feedback.dtype)[..., None, None],
-        )
+    ticks: tuple[tuple[PredictedTick, Array, StepCache | None], ...]
 
 
-def dependence(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Dependence:
-    """Return rolled-out predictions and what `jacobian` needs."""
-    past, plain = predictor.structure.past, predictor.of_windows(learnable)
-    count, horizon, columns = rollouts.target.shape
-    precision = predictor.precision
-    feedback = np.zeros((count, horizon, columns, horizon, columns), precision)
-    by_state = np.zeros((count, rollouts.state.shape[1], horizon, columns), precision)
-    each, kept = np.arange(columns), []
-    for h, (tick, action, cache) in enumerate(roll(predictor, plain, rollouts)):
-        row, seen = feedback[:, h], min(h, past)
-        row[:, :, :h] += np.einsum(
-            "bokc,bkcsd->bosd",
-            _at_predicted(predictor, plain, tick, seen),
-            feedback[:, h - seen : h, :, :h],  # on what comes later nothing depends
-            optimize=True,
-        )
-        if by_state.size:
-            # The state, like the window, follows from what was fed back before.
-            at_state = _at_state(predictor, plain, action)
-            row += np.einsum("bop,bpsd->bosd", at_state, by_state, optimize=True)
-        row[:, each, h, each] = 1.0
-        row *= tick.inside[:, :, None, None]
-        if cache is not None:
-            by_state = _through_filter(predictor, cache, tick, action, by_state, row)
-        kept.append(tick)
-    return Dependence(
-        np.stack([tick.value for tick in kept], axis=1),
-        feedback,
-        np.stack([tick.window for tick in kept], axis=1),
-        np.stack([tick.inputs for tick in kept], axis=1),
+class Adjoints(NamedTuple):
+    """R weights at what each tick computes, of each of B rollouts."""
+
+    at_values: Array  # at predictions (B, H, R, d_o)
+    at_sums: Array  # at the units' sums V x (B, H, R, D)
+
+    def of(self, chosen: slice) -> Adjoints:
+        """Return some of the weights."""
+        return Adjoints(self.at_values[:, :, chosen], self.at_sums[:, :, chosen])
+
+
+def rolled(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Rolled:
+    """Return rolled-out predictions and what `adjoints` needs."""
+    ticks = tuple(roll(predictor, predictor.of_windows(learnable), rollouts))
+    return Rolled(
+        np.stack([tick.value for tick, _, _ in ticks], axis=1),
+        np.stack([tick.window for tick, _, _ in ticks], axis=1),
+        np.stack([tick.inputs for tick, _, _ in ticks], axis=1),
+        ticks,
     )
 
 
-def gradient(
-    predictor: FeedbackModel, learnable: Learnable, found: Dependence, at_values: Array
-) -> Array:
-    """Return the gradient (P,) at the parameters, given that at the predictions (B, H, d_o)."""
-    count, horizon, columns = at_values.shape
-    through = found.feedback.reshape(count, horizon * columns, -1)
-    at_predicted = at_values.reshape(count, 1, -1).astype(through.dtype)
-    at_direct = (at_predicted @ through).reshape(-1, 1, columns)
-    inputs = found.inputs.reshape(count * horizon, -1)
-    slopes = _slopes(predictor, learnable, inputs)
-    at_sums, at_direct = (at_direct @ slopes)[:, 0], at_direct[:, 0]
-    windows = found.windows.reshape(count * horizon, -1)
-    return predictor.pulled_back(Learnable(at_sums.T @ windows, inputs.T @ at_direct)).flat()
+def adjoints(
+    predictor: FeedbackModel, learnable: Learnable, found: Rolled, at_predictions: Array
+) -> Adjoints:
+    """Return weights at what each tick computes, given R at predictions (B, H, R, d_o)."""
+    plain = predictor.of_windows(learnable)
+    at_values = at_predictions.astype(predictor.precision)
+    count, horizon, weights, _ = at_values.shape
+    at_sums = np.empty((count, horizon, weights, len(plain.units)), predictor.precision)
+    at_state = np.zeros((count, weights, 0))
+    for h in reversed(range(horizon)):
+        tick, action, cache = found.ticks[h]
+        at_joined = np.zeros((count, weights, 0))
+        if cache is not None:
+            at_joined, at_fed_back = _through_filter(predictor, cache, tick, at_state)
+            at_values[:, h] += at_fed_back
+        row = at_values[:, h]
+        row *= tick.inside[:, None]
+        at_sums[:, h] = _at_sums(predictor, plain, tick, row)
+        _add_through_windows(predictor, plain, tick, at_sums[:, h], at_values[:, : h + 1])
+        at_state = _at_state(predictor, plain, action, row, at_joined)
+    return Adjoints(at_values, at_sums)
+
+
+def gradient(predictor: FeedbackModel, found: Rolled, back: Adjoints) -> Array:
+    """Return the gradient (P,) at the parameters, of rollouts and weights together."""
+    at_values, at_sums = (part.sum(axis=2) for part in back)
+    by_units = _flat(at_sums).T @ _flat(found.windows)
+    by_readout = _flat(found.inputs).T @ _flat(at_values)
+    return predictor.pulled_back(Learnable(by_units, by_readout)).flat()
 
 
 def jacobian(
     predictor: FeedbackModel,
     learnable: Learnable,
-    found: Dependence,
-    dtype: type[np.floating] = np.float64,
+    found: Rolled,
+    back: Adjoints,
     together: int = TOGETHER,
 ) -> Iterator[Array]:
-    """Yield the derivatives (b, H, d_o, P) of predictions, a few rollouts at a time."""
-    count, horizon, columns = found.values.shape
-    own = predictor.own(learnable)
+    """Yield derivatives (b, R, P) of what the weights make of predictions, some rollouts' a time.
+
+    They are in the adjoints' precision.
+    """
+    count, horizon, weights, columns = back.at_values.shape
     size, width = learnable.units.size, len(learnable.readout)
     for first in range(0, count, together):
         chosen = slice(first, first + together)
-        inputs = predictor.inputs(learnable, found.inputs[chosen]).astype(dtype)
-        windows = predictor.windows(found.windows[chosen]).astype(dtype)
+        inputs = predictor.inputs(learnable, found.inputs[chosen]).astype(back.at_values.dtype)
+        windows = predictor.windows(found.windows[chosen]).astype(back.at_sums.dtype)
         b = len(inputs)
-        through = found.feedback[chosen].astype(dtype).reshape(b, horizon * columns, -1)
-        rows = np.empty((b, horizon * columns, size + columns * width), dtype)
-        # d o_s / d V_jk = (d o_s / d sum_j) x_k, each output a block of rows.
-        slopes = predictor.units.slopes(inputs[..., :own], learnable.readout[:own])
-        direct = slopes[..., None] * windows[:, :, None, None, :]
-        rows[..., :size] = through @ direct.reshape(b, horizon * columns, size)
-        for output in range(columns):
-            place = size + output * width
-            rows[..., place : place + width] = through[..., output::columns] @ inputs
-        yield rows.reshape(b, horizon, columns, -1)
+        rows = np.empty((b, weights, size + columns * width), back.at_sums.dtype)
+        # d o / d V_j = (d o / d sum_j) x,  d o / d R_k = z_k: sums over a rollout's ticks.
+        for place, at, of in (
+            (slice(None, size), back.at_sums, windows),
+            (slice(size, None), back.at_values, inputs),
+        ):
+            by_tick = at[chosen].reshape(b, horizon, -1).swapaxes(1, 2)
+            rows[..., place] = (by_tick @ of).reshape(b, weights, -1)
+        yield rows
 
 
-def _at_predicted(
-    predictor: FeedbackModel, plain: Learnable, tick: PredictedTick, seen: int
-) -> Array:
-    """Return a tick's derivatives (B, d_o, seen, d_o) by the observations ``seen`` ticks back."""
-    structure, (count, columns) = predictor.structure, tick.value.shape
+def _at_sums(predictor: FeedbackModel, plain: Learnable, tick: PredictedTick, row: Array) -> Array:
+    """Return weights (B, R, D) at a tick's sums, given those at its predictions (B, R, d_o)."""
+    own = predictor.own(plain)
+    values = tick.inputs[:, None, :own].astype(predictor.precision)
+    readout = plain.readout[:own].astype(predictor.precision)
+    return predictor.units.pulled_back(values, row @ readout.T)
+
+
+def _add_through_windows(
+    predictor: FeedbackModel,
+    plain: Learnable,
+    tick: PredictedTick,
+    at_sums: Array,
+    at_values: Array,
+) -> None:
+    """Add weights at a tick's sums, and at its predictions, to those of what it had seen.
+
+    Takes weights (B, h + 1, R, d_o) at predictions, this tick's the last.
+    """
+    structure, precision = predictor.structure, predictor.precision
+    count, ticks, weights, columns = at_values.shape
+    row, own = at_values[:, -1].reshape(-1, columns), predictor.own(plain)
     n, m = structure.arx_past, structure.narx_past
-    at_window = np.zeros((count, columns, seen, columns), predictor.precision)
-    own, near = predictor.own(plain), min(seen, n)
-    linear = plain.readout[own + (n - near) * columns : own + n * columns]
-    at_window[:, :, seen - near :] = linear.T.reshape(columns, near, columns)
-    near = min(seen, m)
-    directions = plain.units[:, (m - near) * columns : m * columns].astype(predictor.precision)
-    slopes = _slopes(predictor, plain, tick.inputs)
-    at_held = slopes.reshape(count * columns, -1) @ directions
-    at_held = at_held.reshape(count, columns, near, columns)
-    at_window[:, :, seen - near :] += at_held * tick.free[:, None, m - near :]
-    return at_window
+    near = min(ticks - 1, n)
+    linear = plain.readout[own + (n - near) * columns : own + n * columns].astype(precision)
+    at_window = (row @ linear.T).reshape(count, weights, near, columns)
+    at_values[:, ticks - 1 - near : ticks - 1] += at_window.swapaxes(1, 2)
+    near = min(ticks - 1, m)
+    directions = plain.units[:, (m - near) * columns : m * columns].astype(precision)
+    at_held = (at_sums.reshape(count * weights, -1) @ directions).reshape(
+        count, weights, near, columns
+    )
+    free = tick.free[:, m - near :, None]
+    at_values[:, ticks - 1 - near : ticks - 1] += at_held.swapaxes(1, 2) * free
 
 
-def _slopes(predictor: FeedbackModel, learnable: Learnable, inputs: Array) -> Array:
-    """Return the derivatives (..., d_o, D) of predictions from inputs (..., K) by units' sums."""
-    own = predictor.own(learnable)
-    values = inputs[..., :own].astype(predictor.precision)
-    return predictor.units.slopes(values, learnable.readout[:own])
-
-
-def _at_state(predictor: FeedbackModel, plain: Learnable, action: Array) -> Array:
-    """Return a tick's derivatives (B, d_o, p) by the state."""
+def _at_state(
+    predictor: FeedbackModel, plain: Learnable, action: Array, row: Array, at_joined: Array
+) -> Array:
+    """Return weights (B, R, p) at the state before a tick, given what its filter step adds."""
     first = predictor.own(plain) + len(predictor.arx_map)
-    by_joined = plain.readout[first:].reshape(-1, action.shape[1], plain.readout.shape[1])
-    return np.asarray(np.einsum("pao,ba->bop", by_joined, action))
+    if first == len(plain.readout):
+        return at_joined
+    joined = row @ plain.readout[first:].T
+    if at_joined.size:
+        joined += at_joined
+    parts = [state_part(joined[:, place], action) for place in range(joined.shape[1])]
+    return np.stack(parts, axis=1)
 
 
 def _through_filter(
-    predictor: FeedbackModel,
-    cache: StepCache,
-    tick: PredictedTick,
-    action: Array,
-    by_state: Array,
-    row: Array,
-) -> Array:
-    """Return how the next state (B, p, H, d_o) depends on what was predicted up to this tick."""
-    size = by_state.shape[1]
-    structure = predictor.structure
-    _, raw = structure.observation.with_pullback(tick.value)
-    following = np.empty_like(by_state)
-    for p in range(size):
-        one = np.zeros((len(action), size))
-        one[:, p] = 1.0
-        through = filter_step_gradient(predictor.tensors, cache, one)
-        at_state = state_part(through.joined, action)
-        at_value = structure.observation.pullback(raw, through.observation)
-        following[:, p] = np.einsum("bq,bqsd->bsd", at_state, by_state, optimize=True)
-        following[:, p] += np.einsum("bo,bosd->bsd", at_value, row, optimize=True)
-    return following
+    predictor: FeedbackModel, cache: StepCache, tick: PredictedTick, at_state: Array
+) -> tuple[Array, Array]:
+    """Return weights at u (B, R, p r_a) and at a prediction (B, R, d_o), given those after it."""
+    observation = predictor.structure.observation
+    _, raw = observation.with_pullback(tick.value)
+    at_joined, at_value = [], []
+    for place in range(at_state.shape[1]):
+        through = filter_step_gradient(predictor.tensors, cache, at_state[:, place])
+        at_joined.append(through.joined)
+        at_value.append(observation.pullback(raw, through.observation))
+    return np.stack(at_joined, axis=1), np.stack(at_value, axis=1)
+
+
+def _flat(ticks: Array) -> Array:
+    """Return one row for each rollout's tick."""
+    return ticks.reshape(-1, ticks.shape[-1])

@@ -17,11 +17,11 @@ from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
 from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
 from rffpsr_ros.psr.refinement.learned_units import UNITS
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
-from rffpsr_ros.psr.refinement.learning_objective import Objective
+from rffpsr_ros.psr.refinement.learning_objective import Objective, random_mixtures
 from rffpsr_ros.psr.refinement.rolling import FeedbackModel, Learnable, Rollouts, predictions
 from rffpsr_ros.psr.refinement.rollout_refinement import validation_score
 from rffpsr_ros.psr.refinement.segments import Segments, cut_segments
-from rffpsr_ros.psr.refinement.sensitivities import dependence, gradient, jacobian
+from rffpsr_ros.psr.refinement.sensitivities import adjoints, gradient, jacobian, rolled
 
 HORIZON, PAST = 6, 4
 
@@ -84,6 +84,14 @@ def rollouts(
     )
 
 
+def derivatives(known: FeedbackModel, at: Learnable, given: Rollouts) -> Array:
+    """Every prediction's derivatives (B, H, d_o, P), by the passes that are tested."""
+    alone = random_mixtures(given, 10**6, np.random.default_rng(0))
+    found = rolled(known, at, given)
+    rows = jacobian(known, at, found, adjoints(known, at, found, alone), together=2)
+    return np.concatenate(list(rows)).reshape(*given.target.shape, -1)
+
+
 def by_differences(known: FeedbackModel, at: Learnable, given: Rollouts) -> Any:
     """Fourth-order central differences (B, H, d_o, P)."""
     point, step = at.flat(), 1e-4
@@ -111,14 +119,17 @@ def test_sensitivities_are_those_of_finite_differences(
     known = predictor(generator, observed, acted, state, past, kind=kind)
     at = learnable(generator, known, observed)
     given = rollouts(generator, known, observed, acted)
-    found = dependence(known, at, given)
-    exact = np.concatenate(list(jacobian(known, at, found, together=2)))
-    expected = by_differences(known, at, given)
-    assert np.array_equal(found.values, predictions(known, at, given))
-    at_values = generator.standard_normal(found.values.shape)
-    backward = np.einsum("bho,bhop->p", at_values, exact)
-    assert np.allclose(gradient(known, at, found, at_values), backward, rtol=1e-9, atol=1e-9)
+    exact, expected = derivatives(known, at, given), by_differences(known, at, given)
     assert np.abs(exact - expected).max() < 1e-6 * np.abs(expected).max()
+    found = rolled(known, at, given)
+    assert np.array_equal(found.values, predictions(known, at, given))
+    weights = generator.standard_normal((*given.target.shape[:2], 3, observed))
+    back = adjoints(known, at, found, weights)
+    mixed = np.einsum("bhro,bhop->brp", weights, exact)
+    rows = np.concatenate(list(jacobian(known, at, found, back)))
+    assert np.allclose(rows, mixed, rtol=1e-9, atol=1e-9)
+    of_one = gradient(known, found, back.of(slice(1, 2)))
+    assert np.allclose(of_one, mixed[:, 1].sum(axis=0), rtol=1e-9, atol=1e-9)
 
 
 def test_what_is_held_at_a_limit_or_a_bound_does_not_depend_on_what_is_fed_back() -> None:
@@ -128,9 +139,8 @@ def test_what_is_held_at_a_limit_or_a_bound_does_not_depend_on_what_is_fed_back(
     known = predictor(generator, 1, 1, 2, limits=limits, bounds=bounds)
     at = learnable(generator, known, 1)
     given = rollouts(generator, known, 1, 1)
-    found = dependence(known, at, given)
-    exact = np.concatenate(list(jacobian(known, at, found)))
-    assert np.abs(found.values).max() == 1.0
+    exact = derivatives(known, at, given)
+    assert np.abs(predictions(known, at, given)).max() == 1.0
     assert np.abs(exact - by_differences(known, at, given)).max() < 1e-6 * np.abs(exact).max()
 
 
@@ -138,12 +148,38 @@ def test_single_precision_is_close() -> None:
     generator = np.random.default_rng(3)
     known = predictor(generator, 2, 1, 2)
     at = learnable(generator, known, 2)
-    found = dependence(known, at, rollouts(generator, known, 2, 1))
+    given = rollouts(generator, known, 2, 1)
     double, single = (
-        np.concatenate(list(jacobian(known, at, found, d))) for d in (np.float64, np.float32)
+        derivatives(known._replace(precision=precision), at, given)
+        for precision in (np.float64, np.float32)
     )
     assert single.dtype == np.float32
     assert np.abs(single - double).max() < 1e-5 * np.abs(double).max()
+
+
+def test_curvature_of_mixtures_is_on_average_that_of_predictions() -> None:
+    """With every prediction alone exactly, and by many draws of few mixtures nearly so."""
+    generator = np.random.default_rng(6)
+    known = predictor(generator, 2, 1, 0)
+    at = learnable(generator, known, 2)
+    given = rollouts(generator, known, 2, 1, count=8)
+    point = at.flat()
+
+    def curvature(wanted: int) -> Array:
+        mixtures = random_mixtures(given, wanted, generator)
+        objective = Objective(known, given, at, np.zeros(len(point)), point, mixtures)
+        return np.triu(objective.equations(point)[2])
+
+    exact = curvature(10**6)
+    errors = predictions(known, at, given) - given.target
+    weights = 1 / np.sqrt((errors**2).sum(axis=0) * errors[0].size)
+    rows = (derivatives(known, at, given) * weights[..., None]).reshape(-1, len(point))
+    assert np.allclose(exact, np.triu(rows.T @ rows), rtol=1e-4, atol=1e-5 * exact.max())
+    drawn = np.array([curvature(16) for _ in range(400)])
+    spread = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
+    away = np.abs(drawn.mean(axis=0) - exact)
+    assert away.max() < 0.1 * exact.max()
+    assert np.mean(away < 3 * spread + 1e-6 * exact.max()) > 0.97
 
 
 def bumpy(generator: np.random.Generator, ticks: int, gap: bool = False) -> tuple[Run, Any]:
@@ -249,7 +285,8 @@ def test_missing_observations_do_not_count() -> None:
     given = rollouts(generator, known, 1, 1)
     given.target[0, 2] = np.nan
     point = at.flat()
-    objective = Objective(known, given, at, np.zeros(len(point)), point, 5)
+    mixtures = random_mixtures(given, 10**6, generator)
+    objective = Objective(known, given, at, np.zeros(len(point)), point, mixtures)
     loss, slope, curvature = objective.equations(point)
     errors = predictions(known, at, given) - given.target
     assert np.isfinite(slope).all()
