@@ -1,0 +1,130 @@
+"""Descents of feature learning: damped steps on random rollouts, the best on held-out data kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.levenberg_marquardt import DampingRule, damped_step
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
+from rffpsr_ros.psr.refinement.learning_objective import Objective, random_mixtures
+from rffpsr_ros.psr.refinement.learning_task import LearningTask
+from rffpsr_ros.psr.refinement.rolling import Learnable, Rollouts
+from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
+
+LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
+
+KEPT_CURVATURE = 0.5
+"""A step's curvature is that of its mixtures and, by this share, that of the step before: of so few
+mixtures alone it is known badly."""
+
+LEAST_MIXTURES = 1000
+"""So many cost nothing."""
+
+AT_FIRST = 3
+"""Times as many tell a curvature that none goes before."""
+
+
+GAIN_STEPS, LEAST_GAIN = 6, 0.05
+"""A descent that once got better ends when so many steps lowered the score by a smaller share."""
+
+
+class Best(NamedTuple):
+    """What did best on the validation recordings, and after how many steps."""
+
+    learnable: Learnable
+    score: float
+    step: int
+
+
+class Descent(NamedTuple):
+    """What stays the same in every descent."""
+
+    task: LearningTask
+    start: Learnable
+    changes: Array
+    age: Array
+    options: FeatureLearningOptions
+    generator: np.random.Generator
+    progress: Progress
+
+    def follow(self, best: Best, penalty: float, patience: int, steps: int) -> tuple[Best, int]:
+        """Descend from the best so far, ``steps`` after the start, while that gets better.
+
+        Returns the best, which may be that given, and how many steps were taken by then.
+        """
+        options, like = self.options, self.start
+        every = origins(self.task.train, options.horizon)
+        precision, centre = _prior(self.task, like, self.changes, penalty)
+        point, damping, before = best.learnable.flat(), LEARNING_DAMPING.first, None
+        scores = [best.score]
+        while steps < options.steps and not _ended(scores, patience):
+            steps += 1
+            given, mixtures = self._drawn(every, len(point), before is None)
+            objective = Objective(self.task.predictor, given, like, precision, centre, mixtures)
+            loss, slope, curvature = objective.equations(point)
+            if before is not None:
+                curvature = (1 - KEPT_CURVATURE) * curvature + KEPT_CURVATURE * before
+            if np.isfinite(curvature).all():  # of rollouts that overflow it is not, this once
+                before = curvature
+            step = damped_step(
+                point, loss, slope, curvature, objective.loss, damping, LEARNING_DAMPING
+            )
+            if step is None:
+                damping *= LEARNING_DAMPING.harder
+            else:
+                point, damping = step.point, step.damping * LEARNING_DAMPING.easier
+                score = self.task.score(like.at(point))
+                if score < best.score:
+                    best = Best(like.at(point), score, steps)
+            scores.append(best.score)
+            error = float(np.sqrt(best.score / len(self.changes)))
+            self.progress("features", steps / options.steps, error)
+        return best, steps
+
+    def _drawn(self, every: Origins, parameters: int, first: bool) -> tuple[Rollouts, Array]:
+        """Return a step's rollouts and mixtures of their predictions."""
+        task, options = self.task, self.options
+        drawn = _drawn_origins(every, task.train, self.age, options.rollouts, self.generator)
+        rollouts = task.rollouts(drawn, options.horizon)
+        wanted = max(LEAST_MIXTURES, options.mixtures * parameters) * (AT_FIRST if first else 1)
+        return rollouts, random_mixtures(rollouts, wanted, self.generator)
+
+
+def _ended(scores: Sequence[float], patience: int) -> bool:
+    """Tell, of the best scores after each step, whether they stand, or having moved got slow."""
+    now, taken = scores[-1], len(scores) - 1
+    if taken >= patience and scores[-1 - patience] == now:
+        return True
+    moved = taken >= GAIN_STEPS and now < scores[0]
+    return moved and now > (1 - LEAST_GAIN) * scores[-1 - GAIN_STEPS]
+
+
+def _prior(
+    task: LearningTask, start: Learnable, changes: Array, penalty: float
+) -> tuple[Array, Array]:
+    """Return precision (P,) and centre (P,) of the penalty: units' weights to zero, else the start.
+
+    A readout counts in units in which changes per tick are one.
+    """
+    readout = np.broadcast_to(1 / changes**2, start.readout.shape)
+    scale = Learnable(np.ones_like(start.units), np.asarray(readout))
+    centre = start.readout.copy()
+    centre[: task.predictor.own(start)] = 0.0
+    return penalty * scale.flat(), start._replace(readout=centre).flat()
+
+
+def _drawn_origins(
+    every: Origins, segments: Segments, age: Array, count: int, generator: np.random.Generator
+) -> Origins:
+    """Return ``count`` origins by chance; early ones are rarer."""
+    early = segments.first[every.segment] & (every.tick < len(age))
+    share = np.where(early, age[np.minimum(every.tick, len(age) - 1)], 1.0)
+    kept = np.flatnonzero(generator.random(len(share)) < share)
+    if len(kept) > count:
+        kept = np.sort(generator.choice(kept, count, replace=False))
+    return every.pick(kept)
