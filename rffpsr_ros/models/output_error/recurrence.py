@@ -53,23 +53,34 @@ def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> St
     """Return the inputs (N, P), given the last m observations and m + 1 actions of N ticks."""
     count = len(observations)
     window = np.concatenate([observations.reshape(count, -1), actions.reshape(count, -1)], axis=1)
-    seen = np.minimum(np.maximum(window, recurrence.low), recurrence.high)
-    kind = recurrence.features.frequencies.dtype
-    features, raw = recurrence.features.with_pullback(seen.astype(kind, copy=False))
+    features, raw = recurrence.features.with_pullback(_limited(recurrence, window))
     inputs = np.concatenate([np.ones((count, 1)), window, features], axis=1)
-    return StepInputs(inputs, raw, np.asarray(seen != window))
+    limited = (window < recurrence.low) | (window > recurrence.high)
+    return StepInputs(inputs, raw, limited)
 
 
 def simulate(recurrence: Recurrence, weights: Array, before: Array, actions: Array) -> Array:
     """Return simulations (N, L, d_o) with weights (P, d_o) from m ticks, given m + L actions."""
-    past = before.shape[1]
+    count, past, observed = before.shape
     ticks = actions.shape[1] - past
-    observations = np.concatenate([before, np.empty((len(before), ticks, before.shape[2]))], axis=1)
+    linear, nonlinear = np.split(weights[1:], [len(recurrence.low)])
+    features = recurrence.features
+    # Of features that one step alone reads, no more is computed than what it reads.
+    read = features.projection @ nonlinear.astype(features.projection.dtype)
+    read_features = features._replace(projection=read)
+    observations = np.concatenate([before, np.empty((count, ticks, observed))], axis=1)
     for t in range(ticks):
-        last = observations[:, t : t + past]
-        point = inputs_of(recurrence, last, actions[:, t : t + past + 1])
-        observations[:, past + t] = recurrence.bounds(last[:, -1] + point.inputs @ weights)
+        last = observations[:, t : t + past].reshape(count, -1)
+        window = np.concatenate([last, actions[:, t : t + past + 1].reshape(count, -1)], axis=1)
+        added = weights[0] + window @ linear + read_features(_limited(recurrence, window))
+        observations[:, past + t] = recurrence.bounds(last[:, -observed:] + added)
     return observations[:, past:]
+
+
+def _limited(recurrence: Recurrence, window: Array) -> Array:
+    """Return windows (N, d_w) as z sees them."""
+    seen = np.minimum(np.maximum(window, recurrence.low), recurrence.high)
+    return seen.astype(recurrence.features.frequencies.dtype, copy=False)
 
 
 def window_jacobian(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.subsample import evenly_spread
@@ -69,31 +70,50 @@ def simulation_error(
 def normal_equations(
     recurrence: Recurrence, weights: Array, stretches: SimulatedStretches
 ) -> NormalEquations:
-    """Return error, gradient and J^T J of the simulations at weights (P, d_o)."""
+    """Return error, gradient and J^T J of the simulations at weights (P, d_o).
+
+    Only how a tick's observations depend on those before follows tick by tick: all else is computed
+    for all ticks at once.
+    """
     count, past, observed = stretches.before.shape
-    inputs, size = len(weights), weights.size
-    recent = stretches.before
-    # By weights (p, o), of the last m observations: (N, m, d_o, P, d_o).
-    carried = np.zeros((count, past, observed, inputs, observed))
-    gradient, curvature, total = np.zeros(size), np.zeros((size, size)), 0.0
+    size = weights.size
+    simulated = simulate(recurrence, weights, stretches.before, stretches.actions)
+    inputs, through = _dependence(recurrence, weights, stretches, simulated)
+    ticks = simulated.shape[1]
+    # By weights (p, o), of all observations: first those of the ticks before, which depend on none.
+    moves = np.zeros((count, past + ticks, observed, len(weights), observed))
     each = np.arange(observed)
-    for t in range(stretches.target.shape[1]):
-        point = inputs_of(recurrence, recent, stretches.actions[:, t : t + past + 1])
-        value = recent[:, -1] + point.inputs @ weights
-        through = window_jacobian(recurrence, weights, point, past * observed)
-        moves = (through @ carried.reshape(count, past * observed, size)).reshape(
-            count, observed, inputs, observed
-        )
-        moves[:, each, :, each] += point.inputs
-        bounded = recurrence.bounds(value)
-        moves *= recurrence.bounds.strictly_inside(bounded)[:, :, None, None]
-        missed = bounded - stretches.target[:, t]
-        seen = np.isfinite(missed)
-        error, by_weight = missed[seen], moves.reshape(count, observed, size)[seen]
-        total += float(error @ error)
-        gradient += error @ by_weight
-        curvature += by_weight.T @ by_weight
-        recent = np.concatenate([recent[:, 1:], bounded[:, None]], axis=1)
-        carried = np.concatenate([carried[:, 1:], moves[:, None]], axis=1)
+    inside = recurrence.bounds.strictly_inside(simulated)
+    moves[:, past:, each, :, each] = inputs * inside.transpose(2, 0, 1)[..., None]
+    through *= inside[..., None]
+    rows = moves.reshape(count, -1, size)
+    for t in range(ticks):
+        before, now, after = ((t + k) * observed for k in (0, past, past + 1))
+        rows[:, now:after] += through[:, t] @ rows[:, before:now]
+    missed = simulated - stretches.target
+    seen = np.isfinite(missed)
+    error, by_weight = missed[seen], rows.reshape(*moves.shape[:3], size)[:, past:][seen]
     number = max(int(np.isfinite(stretches.target).sum()), 1)
-    return NormalEquations(total / number, gradient / number, curvature / number)
+    return NormalEquations(
+        float(error @ error) / number, error @ by_weight / number, by_weight.T @ by_weight / number
+    )
+
+
+def _dependence(
+    recurrence: Recurrence, weights: Array, stretches: SimulatedStretches, simulated: Array
+) -> tuple[Array, Array]:
+    """Return inputs (N, L, P) of all ticks, and derivatives (N, L, d_o, m d_o) by those before."""
+    count, past, observed = stretches.before.shape
+    known = np.concatenate([stretches.before, simulated[:, :-1]], axis=1)
+    recent, acted = (
+        sliding_window_view(values, length, axis=1).swapaxes(2, 3)
+        for values, length in ((known, past), (stretches.actions, past + 1))
+    )
+    ticks = simulated.shape[1]
+    point = inputs_of(
+        recurrence,
+        recent.reshape(count * ticks, past, observed),
+        acted.reshape(count * ticks, past + 1, -1),
+    )
+    through = window_jacobian(recurrence, weights, point, past * observed)
+    return point.inputs.reshape(count, ticks, -1), through.reshape(count, ticks, observed, -1)
