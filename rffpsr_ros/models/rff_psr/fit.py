@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +20,13 @@ from rffpsr_ros.models.rff_psr.learned_start import with_learned_features
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.paper_refinement import refine_as_in_the_paper, regressed_head
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
+from rffpsr_ros.models.rff_psr.regressed_start import regressed_starts
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.rff_psr.two_stage_fit import TwoStageFit
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.filter_step import Conditioning, Dynamics
-from rffpsr_ros.psr.initialisation import InitialPredictor, Starts, predictor_regression
-from rffpsr_ros.psr.narx_term import NarxDraw
+from rffpsr_ros.psr.initialisation import InitialPredictor, Starts
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_errors
 from rffpsr_ros.psr.refinement.rollout_refinement import (
@@ -35,10 +34,7 @@ from rffpsr_ros.psr.refinement.rollout_refinement import (
     RefinementOptions,
     judged_origins,
     refine_rollout,
-    validation_score,
 )
-from rffpsr_ros.psr.refinement.segments import Segments
-from rffpsr_ros.psr.ridge_choice import choose_ridges
 from rffpsr_ros.psr.system_map import contract
 
 STATE_BLOW_UP = 1e3
@@ -109,7 +105,7 @@ def initialise(
     if options.refinement == "window":
         dynamics, notes = refine_as_in_the_paper(prepared, stages, structure, options, progress)
     generator = copy.deepcopy(two_stage_fit.generator)
-    starts = _starts(prepared, structure, dynamics, options, settings, generator)
+    starts = regressed_starts(prepared, structure, dynamics, options, settings, generator)
     wanted = options.narx_learning == "on" or (
         options.narx_learning == "auto" and two_stage_fit.holds_out
     )
@@ -232,59 +228,6 @@ def _first_stage(options: RFFPSROptions, settings: FitSettings, columns: int) ->
         output_step=settings.gentle_output_step,
         tries=settings.gentle_tries,
     )
-
-
-def _starts(
-    prepared: Prepared,
-    structure: FixedStructure,
-    dynamics: Dynamics,
-    options: RFFPSROptions,
-    settings: FitSettings,
-    generator: np.random.Generator,
-) -> Starts:
-    """Fit ARX term, NARX term and prediction weights around the learned dynamics.
-
-    Where the options leave open what the NARX term sees, it is what does best.
-    """
-    choice = structure.narx_past and len(prepared.validation.filled) > 0
-    tried = {"off": [False], "on": [True], "auto": [False, True] if choice else [False]}
-    draws = [
-        NarxDraw(options.narx_features, one, options.narx_bandwidth)
-        for one in tried[options.narx_affine]
-    ]
-    starts = [
-        _start(prepared, structure, dynamics, one, options, settings, generator) for one in draws
-    ]
-    return min(starts, key=lambda start: start.score)
-
-
-def _start(
-    prepared: Prepared,
-    structure: FixedStructure,
-    dynamics: Dynamics,
-    drawn: NarxDraw,
-    options: RFFPSROptions,
-    settings: FitSettings,
-    generator: np.random.Generator,
-) -> Starts:
-    """Return starts whose NARX term has features that are drawn like this."""
-    runs, seen = prepared.train.filled, prepared.train.seen
-    whiten = options.refinement == "rollout"
-    regression = predictor_regression(runs, seen, structure, dynamics, drawn, whiten, generator)
-    # Scores need no double precision, and its cosines cost ten times as much.
-    structure = regression.structure.astype(np.float32)
-    further = prepared.validation.scaled(settings.beyond)
-    within, beyond = (
-        judged_segments(part, structure, options, settings)
-        for part in (prepared.validation, further)
-    )
-
-    def score(predictor: InitialPredictor, judged: Segments) -> float:
-        single = predictor.parameters.astype(np.float32)
-        return validation_score(single, structure, judged, options.rollout_horizon)
-
-    scores = partial(score, judged=within), partial(score, judged=beyond)
-    return choose_ridges(regression, settings.ridges, *scores)
 
 
 def _metrics(

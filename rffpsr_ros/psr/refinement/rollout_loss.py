@@ -216,14 +216,17 @@ def rollout_errors(
     segments: Segments,
     origins: Origins,
     horizon: int,
+    states: Array | None = None,
 ) -> Array:
     """Return squared errors (B, H, d_o), standardised; NaN where there is no target.
 
-    What predictions do not need is not computed.
+    What predictions do not need is not computed, nor the filter's states (L, S, p) where they are
+    given.
     """
     parameters, structure = for_predictions(unpacked(parameters, structure), structure)
     if parameters.prediction.any():
-        states, _ = filter_segments(parameters, structure, segments, keep=False)
+        if states is None:
+            states, _ = filter_segments(parameters, structure, segments, keep=False)
         predicted, _ = roll_out(
             parameters, structure, segments, states, origins, horizon, keep=False
         )

@@ -114,12 +114,19 @@ def judged_origins(segments: Segments, horizon: int, past: int) -> Origins:
 
 
 def validation_score(
-    parameters: TrainableParameters, structure: FixedStructure, segments: Segments, horizon: int
+    parameters: TrainableParameters,
+    structure: FixedStructure,
+    segments: Segments,
+    horizon: int,
+    states: Array | None = None,
 ) -> float:
-    """Return the robust score of the rolled-out errors on validation segments."""
+    """Return the robust score of the rolled-out errors on validation segments.
+
+    The filter's states there (L, S, p) are computed, if they are not given.
+    """
     starts = judged_origins(segments, horizon, structure.past)
     with np.errstate(over="ignore", invalid="ignore"):
-        squared = rollout_errors(parameters, structure, segments, starts, horizon)
+        squared = rollout_errors(parameters, structure, segments, starts, horizon, states)
         return robust_score(group_errors(squared.astype(float), starts.segment))
 
 
