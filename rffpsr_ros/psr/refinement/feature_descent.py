@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,15 +21,11 @@ KEPT_CURVATURE = 0.5
 """A step's curvature is that of its mixtures and, by this share, that of the step before: of so few
 mixtures alone it is known badly."""
 
-LEAST_MIXTURES = 1000
-"""So many cost nothing."""
+WORK = 2e9
+"""Products in a step's J^T J that need no saving: where parameters are few, mixtures are more."""
 
 AT_FIRST = 3
 """Times as many tell a curvature that none goes before."""
-
-
-GAIN_STEPS, LEAST_GAIN = 6, 0.05
-"""A descent that once got better ends when so many steps lowered the score by a smaller share."""
 
 
 class Best(NamedTuple):
@@ -53,16 +48,16 @@ class Descent(NamedTuple):
     progress: Progress
 
     def follow(self, best: Best, penalty: float, patience: int, steps: int) -> tuple[Best, int]:
-        """Descend from the best so far, ``steps`` after the start, while that gets better.
+        """Descend from the best so far, ``steps`` after the start, until nothing gets better.
 
         Returns the best, which may be that given, and how many steps were taken by then.
         """
         options, like = self.options, self.start
         every = origins(self.task.train, options.horizon)
         precision, centre = _prior(self.task, like, self.changes, penalty)
-        point, damping, before = best.learnable.flat(), LEARNING_DAMPING.first, None
-        scores = [best.score]
-        while steps < options.steps and not _ended(scores, patience):
+        point, damping = best.learnable.flat(), LEARNING_DAMPING.first
+        newest, before = steps, None
+        while steps < options.steps and steps - newest < patience:
             steps += 1
             given, mixtures = self._drawn(every, len(point), before is None)
             objective = Objective(self.task.predictor, given, like, precision, centre, mixtures)
@@ -76,12 +71,11 @@ class Descent(NamedTuple):
             )
             if step is None:
                 damping *= LEARNING_DAMPING.harder
-            else:
-                point, damping = step.point, step.damping * LEARNING_DAMPING.easier
-                score = self.task.score(like.at(point))
-                if score < best.score:
-                    best = Best(like.at(point), score, steps)
-            scores.append(best.score)
+                continue
+            point, damping = step.point, step.damping * LEARNING_DAMPING.easier
+            score = self.task.score(like.at(point))
+            if score < best.score:
+                best, newest = Best(like.at(point), score, steps), steps
             error = float(np.sqrt(best.score / len(self.changes)))
             self.progress("features", steps / options.steps, error)
         return best, steps
@@ -91,17 +85,10 @@ class Descent(NamedTuple):
         task, options = self.task, self.options
         drawn = _drawn_origins(every, task.train, self.age, options.rollouts, self.generator)
         rollouts = task.rollouts(drawn, options.horizon)
-        wanted = max(LEAST_MIXTURES, options.mixtures * parameters) * (AT_FIRST if first else 1)
-        return rollouts, random_mixtures(rollouts, wanted, self.generator)
-
-
-def _ended(scores: Sequence[float], patience: int) -> bool:
-    """Tell, of the best scores after each step, whether they stand, or having moved got slow."""
-    now, taken = scores[-1], len(scores) - 1
-    if taken >= patience and scores[-1 - patience] == now:
-        return True
-    moved = taken >= GAIN_STEPS and now < scores[0]
-    return moved and now > (1 - LEAST_GAIN) * scores[-1 - GAIN_STEPS]
+        wanted = max(WORK / parameters**2, options.mixtures * parameters)
+        return rollouts, random_mixtures(
+            rollouts, wanted * (AT_FIRST if first else 1), self.generator
+        )
 
 
 def _prior(

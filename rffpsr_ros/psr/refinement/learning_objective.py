@@ -66,7 +66,7 @@ class Objective(NamedTuple):
         return float(self.precision @ (away * away))
 
 
-def random_mixtures(rollouts: Rollouts, wanted: int, generator: np.random.Generator) -> Array:
+def random_mixtures(rollouts: Rollouts, wanted: float, generator: np.random.Generator) -> Array:
     """Return R sums of each rollout's predictions with random signs (B, H, R, d_o).
 
     There are about ``wanted`` in all. J^T J of mixtures is on average that of the predictions
