@@ -48,7 +48,7 @@ class Units(Protocol):
         """Return values (..., K) of sums (..., D)."""
         ...
 
-    def pulled_back(self, values: Array, at_values: Array) -> Array:
+    def pullback(self, values: Array, at_values: Array) -> Array:
         """Return the gradient at sums (..., D), given values and the gradient there (..., K)."""
         ...
 
@@ -72,7 +72,7 @@ class Waves:
         """Return all cosines, then all sines (..., 2 D)."""
         return fourier_features_of(sums)
 
-    def pulled_back(self, values: Array, at_values: Array) -> Array:
+    def pullback(self, values: Array, at_values: Array) -> Array:
         """Return the gradient at the phases (..., D)."""
         cosine, sine = np.split(values, 2, axis=-1)
         at_cosine, at_sine = np.split(at_values, 2, axis=-1)
@@ -102,7 +102,7 @@ class Sigmoids:
         """Return tangents (..., D)."""
         return sigmoids(sums)
 
-    def pulled_back(self, values: Array, at_values: Array) -> Array:
+    def pullback(self, values: Array, at_values: Array) -> Array:
         """Return the gradient at the sums (..., D)."""
         return np.asarray(sigmoid_slopes(values) * at_values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -50,12 +51,8 @@ class Objective(NamedTuple):
             weights = np.concatenate([weighted, root * self.mixtures], axis=2)
             back = adjoints(self.predictor, learnable, found, weights)
             slope = gradient(self.predictor, found, back.of(slice(1)))
-            curvature = np.zeros((len(point), len(point)), np.float32, order="F")
             mixed = back.of(slice(1, None))
-            for rows in jacobian(self.predictor, learnable, found, mixed):
-                flat = rows.reshape(-1, len(point)).astype(np.float32, copy=False)
-                # The upper triangle of J^T J: half the products.
-                curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)
+            curvature = _curvature(jacobian(self.predictor, learnable, found, mixed), len(point))
         slope += self.precision * (point - self.centre)
         curvature[np.diag_indices_from(curvature)] += self.precision
         loss = float(np.mean(np.log(mean))) + self._penalty(point)
@@ -64,6 +61,15 @@ class Objective(NamedTuple):
     def _penalty(self, point: Array) -> float:
         away = point - self.centre
         return float(self.precision @ (away * away))
+
+
+def _curvature(parts: Iterable[Array], size: int) -> Array:
+    """Return the upper triangle of J^T J (P, P), half the products, of rows (b, R, P) of J."""
+    curvature = np.zeros((size, size), np.float32, order="F")
+    for rows in parts:
+        flat = rows.reshape(-1, size).astype(np.float32, copy=False)
+        curvature = ssyrk(1.0, flat.T, beta=1.0, c=curvature, overwrite_c=True)
+    return curvature
 
 
 def random_mixtures(rollouts: Rollouts, wanted: float, generator: np.random.Generator) -> Array:

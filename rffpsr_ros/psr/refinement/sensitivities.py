@@ -123,7 +123,7 @@ def _at_sums(predictor: FeedbackModel, plain: Learnable, tick: PredictedTick, ro
     own = predictor.own(plain)
     values = tick.inputs[:, None, :own].astype(predictor.precision)
     readout = plain.readout[:own].astype(predictor.precision)
-    return predictor.units.pulled_back(values, row @ readout.T)
+    return predictor.units.pullback(values, row @ readout.T)
 
 
 def _add_through_windows(
