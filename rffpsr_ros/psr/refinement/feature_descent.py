@@ -21,8 +21,9 @@ KEPT_CURVATURE = 0.5
 """A step's curvature is that of its mixtures and, by this share, that of the step before: of so few
 mixtures alone it is known badly."""
 
-WORK = 2e9
-"""Products in a step's J^T J that need no saving: where parameters are few, mixtures are more."""
+WORK, ENOUGH = 2e9, 5000
+"""Products in a step's J^T J that need no saving: where parameters are few, mixtures are more, but
+no more than this."""
 
 AT_FIRST = 3
 """Times as many tell a curvature that none goes before."""
@@ -85,7 +86,7 @@ class Descent(NamedTuple):
         task, options = self.task, self.options
         drawn = _drawn_origins(every, task.train, self.age, options.rollouts, self.generator)
         rollouts = task.rollouts(drawn, options.horizon)
-        wanted = max(WORK / parameters**2, options.mixtures * parameters)
+        wanted = max(min(WORK / parameters**2, ENOUGH), options.mixtures * parameters)
         return rollouts, random_mixtures(
             rollouts, wanted * (AT_FIRST if first else 1), self.generator
         )
