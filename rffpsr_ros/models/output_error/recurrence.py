@@ -52,7 +52,7 @@ def input_size(recurrence: Recurrence) -> int:
 def inputs_of(recurrence: Recurrence, observations: Array, actions: Array) -> StepInputs:
     """Return the inputs (N, P), given the last m observations and m + 1 actions of N ticks."""
     count = len(observations)
-    window = np.concatenate([observations.reshape(count, -1), actions.reshape(count, -1)], axis=1)
+    window = _window(observations, actions)
     features, raw = recurrence.features.with_pullback(_limited(recurrence, window))
     inputs = np.concatenate([np.ones((count, 1)), window, features], axis=1)
     limited = (window < recurrence.low) | (window > recurrence.high)
@@ -70,11 +70,17 @@ def simulate(recurrence: Recurrence, weights: Array, before: Array, actions: Arr
     read_features = features._replace(projection=read)
     observations = np.concatenate([before, np.empty((count, ticks, observed))], axis=1)
     for t in range(ticks):
-        last = observations[:, t : t + past].reshape(count, -1)
-        window = np.concatenate([last, actions[:, t : t + past + 1].reshape(count, -1)], axis=1)
+        last = observations[:, t : t + past]
+        window = _window(last, actions[:, t : t + past + 1])
         added = weights[0] + window @ linear + read_features(_limited(recurrence, window))
-        observations[:, past + t] = recurrence.bounds(last[:, -observed:] + added)
+        observations[:, past + t] = recurrence.bounds(last[:, -1] + added)
     return observations[:, past:]
+
+
+def _window(observations: Array, actions: Array) -> Array:
+    """Return windows w (N, d_w) of the last m observations and m + 1 actions."""
+    count = len(observations)
+    return np.concatenate([observations.reshape(count, -1), actions.reshape(count, -1)], axis=1)
 
 
 def _limited(recurrence: Recurrence, window: Array) -> Array:
