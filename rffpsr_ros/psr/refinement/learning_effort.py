@@ -47,8 +47,8 @@ class FeatureLearningOptions:
     was trained, and fails beyond; held so for ever it could not change as much as some have to."""
 
     state: bool = False
-    """Whether the predictive state takes part in the readout that is learned; steps then take five
-    times as long."""
+    """Whether the predictive state takes part in the readout that is learned; steps then take
+    longer."""
 
     def of(self, kind: str) -> FeatureLearningOptions:
         """Return options of a kind of units, as many as are usual."""

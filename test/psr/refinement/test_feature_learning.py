@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given as given_any
+from hypothesis import strategies as st
 
 from rffpsr_ros.data.change_coordinates import change_map, usual_changes
 from rffpsr_ros.data.preparation import Start
@@ -180,6 +182,27 @@ def test_curvature_of_mixtures_is_on_average_that_of_predictions() -> None:
     away = np.abs(drawn.mean(axis=0) - exact)
     assert away.max() < 0.1 * exact.max()
     assert np.mean(away < 3 * spread + 1e-6 * exact.max()) > 0.97
+
+
+@given_any(
+    count=st.integers(1, 60),
+    horizon=st.integers(1, 12),
+    columns=st.integers(1, 4),
+    wanted=st.integers(1, 3000),
+)
+def test_mixtures_are_about_as_many_as_wanted_or_each_prediction_alone(
+    count: int, horizon: int, columns: int, wanted: int
+) -> None:
+    """Of too few J^T J is singular, and damping alone would tell how far a step may go."""
+    empty = np.zeros((count, 0, 0))
+    some = Rollouts(empty, empty, np.zeros((count, horizon, columns)), empty, np.zeros((count, 0)))
+    mixtures = random_mixtures(some, wanted, np.random.default_rng(0))
+    of_each = mixtures.shape[2]
+    assert mixtures.shape == (count, horizon, of_each, columns)
+    assert of_each == horizon * columns or of_each * count >= 2 / 3 * wanted
+    assert of_each <= horizon * columns
+    # Mixtures' squares add up to those of the predictions.
+    assert np.allclose((mixtures**2).sum(axis=2), 1)
 
 
 def bumpy(generator: np.random.Generator, ticks: int, gap: bool = False) -> tuple[Run, Any]:
