@@ -49,7 +49,7 @@ class Objective(NamedTuple):
             root = np.where(counted, 1 / np.sqrt(mean * count * mean.size), 0.0)[:, :, None]
             weighted = root**2 * np.where(counted, missed, 0.0)[:, :, None]
             weights = np.concatenate([weighted, root * self.mixtures], axis=2)
-            back = adjoints(self.predictor, learnable, found, weights)
+            back = adjoints(self.predictor, found, weights)
             slope = gradient(self.predictor, found, back.of(slice(1)))
             mixed = back.of(slice(1, None))
             curvature = _curvature(jacobian(self.predictor, learnable, found, mixed), len(point))

@@ -33,6 +33,7 @@ class Rolled(NamedTuple):
     values: Array  # (B, H, d_o)
     windows: Array  # of the NARX term, as they are (B, H, d_x)
     inputs: Array  # [z, w, u], w as it is (B, H, inputs)
+    plain: Learnable  # units and readout of windows as they are
     ticks: tuple[tuple[PredictedTick, Array, StepCache | None], ...]
 
 
@@ -49,20 +50,20 @@ class Adjoints(NamedTuple):
 
 def rolled(predictor: FeedbackModel, learnable: Learnable, rollouts: Rollouts) -> Rolled:
     """Return rolled-out predictions and what `adjoints` needs."""
-    ticks = tuple(roll(predictor, predictor.of_windows(learnable), rollouts))
+    plain = predictor.of_windows(learnable)
+    ticks = tuple(roll(predictor, plain, rollouts))
     return Rolled(
         np.stack([tick.value for tick, _, _ in ticks], axis=1),
         np.stack([tick.window for tick, _, _ in ticks], axis=1),
         np.stack([tick.inputs for tick, _, _ in ticks], axis=1),
+        plain,
         ticks,
     )
 
 
-def adjoints(
-    predictor: FeedbackModel, learnable: Learnable, found: Rolled, at_predictions: Array
-) -> Adjoints:
+def adjoints(predictor: FeedbackModel, found: Rolled, at_predictions: Array) -> Adjoints:
     """Return weights at what each tick computes, given R at predictions (B, H, R, d_o)."""
-    plain = predictor.of_windows(learnable)
+    plain = found.plain
     at_values = at_predictions.astype(predictor.precision)
     count, horizon, weights, _ = at_values.shape
     at_sums = np.empty((count, horizon, weights, len(plain.units)), predictor.precision)

@@ -90,7 +90,7 @@ def derivatives(known: FeedbackModel, at: Learnable, given: Rollouts) -> Array:
     """Every prediction's derivatives (B, H, d_o, P), by the passes that are tested."""
     alone = random_mixtures(given, 10**6, np.random.default_rng(0))
     found = rolled(known, at, given)
-    rows = jacobian(known, at, found, adjoints(known, at, found, alone), together=2)
+    rows = jacobian(known, at, found, adjoints(known, found, alone), together=2)
     return np.concatenate(list(rows)).reshape(*given.target.shape, -1)
 
 
@@ -126,7 +126,7 @@ def test_sensitivities_are_those_of_finite_differences(
     found = rolled(known, at, given)
     assert np.array_equal(found.values, predictions(known, at, given))
     weights = generator.standard_normal((*given.target.shape[:2], 3, observed))
-    back = adjoints(known, at, found, weights)
+    back = adjoints(known, found, weights)
     mixed = np.einsum("bhro,bhop->brp", weights, exact)
     rows = np.concatenate(list(jacobian(known, at, found, back)))
     assert np.allclose(rows, mixed, rtol=1e-9, atol=1e-9)
