@@ -22,6 +22,7 @@ from typing import Any, Generic, cast
 
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.parallel.cluster import workers_of
+from rffpsr_ros.parallel.freed_memory import keep_freed_memory
 from rffpsr_ros.parallel.helper import Helper
 from rffpsr_ros.parallel.workers import (
     THIS_PROCESS,
@@ -65,7 +66,11 @@ def usable_cores() -> int:
 
 @contextmanager
 def workers_for(client: Any, processes: int | None) -> Iterator[Workers]:
-    """Give the workers of a Dask ``client``'s cluster, or so many processes; None: one a core."""
+    """Give the workers of a Dask ``client``'s cluster, or so many processes; None: one a core.
+
+    This process computes as well, and keeps its freed memory from here on.
+    """
+    keep_freed_memory()
     number = usable_cores() if processes is None else processes
     if client is not None or number == 1:
         yield workers_of(client)
