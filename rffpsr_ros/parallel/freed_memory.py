@@ -2,7 +2,7 @@
 
 Dask starts workers with ``MALLOC_TRIM_THRESHOLD_`` at 64 kB: every larger array that is dropped
 goes back to the system. Gradients make and drop thousands of them, and would spend a sixth of their
-time on getting pages anew. Without Dask it is a tenth.
+time on getting pages anew. Without Dask, learning a motor of 3000 ticks spends a tenth.
 """
 
 from __future__ import annotations
