@@ -51,13 +51,15 @@ class Descent(NamedTuple):
     def follow(self, best: Best, penalty: float, patience: int, steps: int) -> tuple[Best, int]:
         """Descend from the best so far, ``steps`` after the start, until nothing gets better.
 
-        Returns the best, which may be that given, and how many steps were taken by then.
+        That is judged by this descent's own scores: where a start regresses well, all that is near
+        may be worse at first. Returns the best, which may be that given, and how many steps were
+        taken by then.
         """
         options, like = self.options, self.start
         every = origins(self.task.train, options.horizon)
         precision, centre = _prior(self.task, like, self.changes, penalty)
         point, damping = best.learnable.flat(), LEARNING_DAMPING.first
-        newest, before = steps, None
+        newest, lowest, before = steps, float("inf"), None
         while steps < options.steps and steps - newest < patience:
             steps += 1
             given, mixtures = self._drawn(every, len(point), before is None)
@@ -75,8 +77,10 @@ class Descent(NamedTuple):
                 continue
             point, damping = step.point, step.damping * LEARNING_DAMPING.easier
             score = self.task.score(like.at(point))
+            if score < lowest:
+                lowest, newest = score, steps
             if score < best.score:
-                best, newest = Best(like.at(point), score, steps), steps
+                best = Best(like.at(point), score, steps)
             error = float(np.sqrt(best.score / len(self.changes)))
             self.progress("features", steps / options.steps, error)
         return best, steps

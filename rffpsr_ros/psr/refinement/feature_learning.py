@@ -1,10 +1,10 @@
 """Refinement that learns the features: units, readout and ARX term in one damped step.
 
 On fixed random features a well-regressed readout is already near its best; what is left to gain
-lies in the features. Units are drawn and regressed as ever, and then moved together with what reads
-them, by Levenberg-Marquardt on the rolled-out error: its logarithm, summed over horizons and
-observations, so that each of them counts alike however large its error is. What did best on the
-validation recordings is kept, the start if need be.
+lies in the features. Many units are drawn, the few that regress best are taken, and then moved
+together with what reads them, by Levenberg-Marquardt on the rolled-out error: its logarithm, summed
+over horizons and observations, so that each of them counts alike however large its error is. What
+did best on the validation recordings is kept, the start if need be.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_task import LearningTask, learning_task
 from rffpsr_ros.psr.refinement.rolling import Learnable, PredictedTick, Rollouts, roll
 from rffpsr_ros.psr.refinement.segments import Segments, origins
+from rffpsr_ros.psr.refinement.unit_selection import selected_units
 
 RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 """Of the regression that learning starts from; in units of the squared change per tick."""
 
 REGRESSED = 20_000
 """Ticks that the start is regressed on, about."""
+
+DRAWN_VALUES, SELECTED = 800, 5000
+"""Values of units that are drawn, of which a few are selected, and ticks that tell, about."""
 
 
 class LearnedFeatures(NamedTuple):
@@ -82,33 +86,61 @@ def _regressed(
     options: FeatureLearningOptions,
     generator: np.random.Generator,
 ) -> Learnable:
-    """Return drawn units, and the regressed readout that rolls out best."""
+    """Return the drawn units that regress best, and the readout of these that rolls out best."""
     every = origins(task.train, 1)
     past = task.predictor.structure.past
     every = every.pick(~task.train.first[every.segment] | (every.tick >= past))
     stride = max(1, len(every.tick) // REGRESSED)
     starts = every.pick(np.arange(0, len(every.tick), stride))
     rollouts = task.rollouts(starts, 1)
-    units, size, columns = task.predictor.units, len(task.predictor.window_map), len(changes)
-    joint = rollouts.state.shape[1] * rollouts.action_features.shape[2]
-    none = Learnable(
-        np.zeros((0, size + units.offset)), np.zeros((len(task.predictor.arx_map) + joint, columns))
-    )
-    windows = task.predictor.windows(_first_tick(task, none, rollouts).window)[:, :size]
-    drawn = units.drawn(windows, options.units, generator)
-    width = units.each * options.units + len(none.readout)
-    learnable = Learnable(drawn, np.zeros((width, columns)))
-    seen = _first_tick(task, learnable, rollouts).inputs
-    inputs = task.predictor.inputs(learnable, seen)
-    newest = rollouts.observations[:, past - 1]
-    counts = np.isfinite(rollouts.target[:, 0]).all(axis=1)
-    regression = Regression.zeros(columns, width)
-    regression.add(inputs[counts], (rollouts.target[:, 0] - newest)[counts] / changes)
-    same = _newest_readout(task, learnable)
+    drawn = _drawn(task, changes, options, rollouts, generator)
+    learnable, regression, _ = _one_tick(task, drawn, rollouts, changes)
+    same = learnable.readout
     candidates = [
         learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
     ]
     return min(candidates, key=task.score)
+
+
+def _drawn(
+    task: LearningTask,
+    changes: Array,
+    options: FeatureLearningOptions,
+    rollouts: Rollouts,
+    generator: np.random.Generator,
+) -> Array:
+    """Return units V (D, d_x) to begin with: of many, those that regress best."""
+    known = task.predictor
+    units, size = known.units, len(known.window_map)
+    none, _, _ = _one_tick(task, np.zeros((0, size + units.offset)), rollouts, changes)
+    windows = known.windows(_first_tick(task, none, rollouts).window)[:, :size]
+    many = max(options.units, DRAWN_VALUES // units.each)
+    drawn = units.drawn(windows, many, generator)
+    few = rollouts.pick(slice(None, None, max(1, len(windows) // SELECTED)))
+    _, regression, powers = _one_tick(task, drawn, few, changes)
+    return drawn[selected_units(regression, powers, many, units.each, options.units)]
+
+
+def _one_tick(
+    task: LearningTask, units: Array, rollouts: Rollouts, changes: Array
+) -> tuple[Learnable, Regression, Array]:
+    """Return what repeats the last observation, the regression of changes, and their mean squares.
+
+    Changes are in units of the usual ones.
+    """
+    known, columns, past = task.predictor, len(changes), task.predictor.structure.past
+    joint = rollouts.state.shape[1] * rollouts.action_features.shape[2]
+    width = known.units.each * len(units) + len(known.arx_map) + joint
+    learnable = Learnable(units, np.zeros((width, columns)))
+    learnable = learnable._replace(readout=_newest_readout(task, learnable))
+    seen = _first_tick(task, learnable, rollouts).inputs
+    inputs = known.inputs(learnable, seen)
+    newest = rollouts.observations[:, past - 1]
+    counts = np.isfinite(rollouts.target[:, 0]).all(axis=1)
+    targets = (rollouts.target[:, 0] - newest)[counts] / changes
+    regression = Regression.zeros(columns, width)
+    regression.add(inputs[counts], targets)
+    return learnable, regression, np.mean(targets**2, axis=0)
 
 
 def _first_tick(task: LearningTask, learnable: Learnable, rollouts: Rollouts) -> PredictedTick:
