@@ -15,7 +15,7 @@ import numpy as np
 from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
 
-RIDGE = 1e-2
+RIDGE = 1e-3
 """Of the regression; in units of the mean square of units' values. Far smaller, units are taken
 whose large weights oppose each other, and which the penalties of learning pull apart again."""
 
