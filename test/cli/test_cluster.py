@@ -185,9 +185,16 @@ def death_before(function: Callable[..., Any], flag: Path) -> Callable[..., Any]
 
 
 REFINED = RFFPSR(
-    past=PAST, future=FUTURE, features=30, iterations=20, minibatches=3, refine_from="light"
+    past=PAST,
+    future=FUTURE,
+    features=30,
+    iterations=20,
+    minibatches=3,
+    refine_from="light",
+    narx_learning="off",
 )
-"""Of the thirty segments of twelve recordings each step looks at twenty-four."""
+"""Of the thirty segments of twelve recordings each step looks at twenty-four. Learned features
+would leave refinement nothing to better."""
 
 
 def refined(workers: Workers) -> list[bytes]:
