@@ -191,7 +191,6 @@ REFINED = RFFPSR(
     iterations=20,
     minibatches=3,
     refine_from="light",
-    narx_learning="off",
 )
 """Of the thirty segments of twelve recordings each step looks at twenty-four. Learned features
 would leave refinement nothing to better."""
@@ -199,7 +198,8 @@ would leave refinement nothing to better."""
 
 def refined(workers: Workers) -> list[bytes]:
     """Return the bits of weights after refinement."""
-    options, settings = REFINED.options, FitSettings()
+    options = RFFPSR(**asdict(REFINED.options) | {"narx_learning": "off"}).options
+    settings = FitSettings()
     train, held_out, _ = with_validation(recordings(12, 300), None, options)
     data = TrainingData(train, held_out, summarise(train, options.past, options.future))
     with one_blas_thread():
