@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -185,21 +185,14 @@ def death_before(function: Callable[..., Any], flag: Path) -> Callable[..., Any]
 
 
 REFINED = RFFPSR(
-    past=PAST,
-    future=FUTURE,
-    features=30,
-    iterations=20,
-    minibatches=3,
-    refine_from="light",
+    past=PAST, future=FUTURE, features=30, iterations=20, minibatches=3, refine_from="light"
 )
-"""Of the thirty segments of twelve recordings each step looks at twenty-four. Learned features
-would leave refinement nothing to better."""
+"""Of the thirty segments of twelve recordings each step looks at twenty-four."""
 
 
 def refined(workers: Workers) -> list[bytes]:
-    """Return the bits of weights after refinement."""
-    options = RFFPSR(**asdict(REFINED.options) | {"narx_learning": "off"}).options
-    settings = FitSettings()
+    """Return the bits of weights after refinement; learned features leave it nothing to better."""
+    options, settings = replace(REFINED.options, narx_learning="off"), FitSettings()
     train, held_out, _ = with_validation(recordings(12, 300), None, options)
     data = TrainingData(train, held_out, summarise(train, options.past, options.future))
     with one_blas_thread():

@@ -94,7 +94,8 @@ def _regressed(
     starts = every.pick(np.arange(0, len(every.tick), stride))
     rollouts = task.rollouts(starts, 1)
     drawn = _drawn(task, changes, options, rollouts, generator)
-    learnable, regression, _ = _one_tick(task, drawn, rollouts, changes)
+    learnable = _repeating(task, drawn, rollouts)
+    regression, _ = _one_tick(task, learnable, rollouts, changes)
     same = learnable.readout
     candidates = [
         learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
@@ -112,35 +113,30 @@ def _drawn(
     """Return units V (D, d_x) to begin with: of many, those that regress best."""
     known = task.predictor
     units, size = known.units, len(known.window_map)
-    none, _, _ = _one_tick(task, np.zeros((0, size + units.offset)), rollouts, changes)
+    none = _repeating(task, np.zeros((0, size + units.offset)), rollouts)
     windows = known.windows(_first_tick(task, none, rollouts).window)[:, :size]
     many = max(options.units, DRAWN_VALUES // units.each)
     drawn = units.drawn(windows, many, generator)
     few = rollouts.pick(slice(None, None, max(1, len(windows) // SELECTED)))
-    _, regression, powers = _one_tick(task, drawn, few, changes)
+    regression, powers = _one_tick(task, _repeating(task, drawn, few), few, changes)
     return drawn[selected_units(regression, powers, many, units.each, options.units)]
 
 
 def _one_tick(
-    task: LearningTask, units: Array, rollouts: Rollouts, changes: Array
-) -> tuple[Learnable, Regression, Array]:
-    """Return what repeats the last observation, the regression of changes, and their mean squares.
+    task: LearningTask, learnable: Learnable, rollouts: Rollouts, changes: Array
+) -> tuple[Regression, Array]:
+    """Return the regression of the first tick's changes, in units of the usual ones.
 
-    Changes are in units of the usual ones.
+    And their mean squares (d_o,).
     """
-    known, columns, past = task.predictor, len(changes), task.predictor.structure.past
-    joint = rollouts.state.shape[1] * rollouts.action_features.shape[2]
-    width = known.units.each * len(units) + len(known.arx_map) + joint
-    learnable = Learnable(units, np.zeros((width, columns)))
-    learnable = learnable._replace(readout=_newest_readout(task, learnable))
     seen = _first_tick(task, learnable, rollouts).inputs
-    inputs = known.inputs(learnable, seen)
-    newest = rollouts.observations[:, past - 1]
+    inputs = task.predictor.inputs(learnable, seen)
+    newest = rollouts.observations[:, task.predictor.structure.past - 1]
     counts = np.isfinite(rollouts.target[:, 0]).all(axis=1)
     targets = (rollouts.target[:, 0] - newest)[counts] / changes
-    regression = Regression.zeros(columns, width)
+    regression = Regression.zeros(len(changes), inputs.shape[1])
     regression.add(inputs[counts], targets)
-    return learnable, regression, np.mean(targets**2, axis=0)
+    return regression, np.mean(targets**2, axis=0)
 
 
 def _first_tick(task: LearningTask, learnable: Learnable, rollouts: Rollouts) -> PredictedTick:
@@ -149,11 +145,12 @@ def _first_tick(task: LearningTask, learnable: Learnable, rollouts: Rollouts) ->
     return tick
 
 
-def _newest_readout(task: LearningTask, learnable: Learnable) -> Array:
-    """Return the readout (K, d_o) that repeats the last observation."""
-    columns = learnable.readout.shape[1]
-    same = np.zeros_like(learnable.readout)
-    first = task.predictor.own(learnable)
-    first += (task.predictor.structure.arx_past - 1) * columns
+def _repeating(task: LearningTask, units: Array, rollouts: Rollouts) -> Learnable:
+    """Return units with the readout (K, d_o) that repeats the last observation."""
+    known, columns = task.predictor, rollouts.target.shape[2]
+    own = known.units.each * len(units)
+    joint = rollouts.state.shape[1] * rollouts.action_features.shape[2]
+    same = np.zeros((own + len(known.arx_map) + joint, columns))
+    first = own + (known.structure.arx_past - 1) * columns
     same[first : first + columns] = np.eye(columns)
-    return same
+    return Learnable(units, same)
