@@ -142,8 +142,9 @@ def test_reset_puts_the_robot_back(ros: Ros) -> None:
     states = ros.peer.collect("/joint_states", JointState)
     ros.peer.publisher("/joint_commands", Float64MultiArray)
     ros.peer.matched("/joint_commands")
+    ros.peer.until(lambda: states, "the start: no command counts before")
     ros.peer.publish("/joint_commands", Float64MultiArray(data=[1.0, -1.0]))
-    ros.peer.until(lambda: states and abs(states[-1].position[0]) > 0.5, "a movement")
+    ros.peer.until(lambda: abs(states[-1].position[0]) > 0.5, "a movement")
     ros.peer.publish("/joint_commands", Float64MultiArray(data=[0.0, 0.0]))
     # A command that arrived after the reset would move the robot from its start again.
     ros.peer.settle()
