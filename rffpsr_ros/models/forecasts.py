@@ -68,9 +68,11 @@ def errors_by_origin(
 ) -> Array:
     """Return observations minus forecasts from each origin, (origins, horizon, d_o).
 
-    Forecasts that run away are as wrong as they are: beyond all numbers, they are infinite or NaN.
+    NaN where nothing was observed. Forecasts that run away are as wrong as they are: beyond all
+    numbers, infinitely.
     """
     targets = targets_by_origin(trajectory, horizon, start)
     with np.errstate(over="ignore", invalid="ignore"):
         made = [forecast for _, forecast in forecasts(model, trajectory, horizon, start)]
-        return targets - np.concatenate(made) if made else targets
+        errors = targets - np.concatenate(made) if made else targets
+    return np.where(np.isnan(errors) & ~np.isnan(targets), np.inf, errors)

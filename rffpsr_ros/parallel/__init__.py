@@ -1,1 +1,1 @@
-"""Computing in this process or on a Dask cluster, with the same bits."""
+"""Computing in this process, in processes beside it or on a Dask cluster, with the same bits."""

@@ -16,9 +16,8 @@ from itertools import pairwise
 from typing import Any, Generic
 from uuid import uuid4
 
-from rffpsr_ros.parallel.blas_threads import keep_one_blas_thread
-from rffpsr_ros.parallel.freed_memory import keep_freed_memory
 from rffpsr_ros.parallel.parcels import packed
+from rffpsr_ros.parallel.worker_setup import settle
 from rffpsr_ros.parallel.workers import (
     THIS_PROCESS,
     Broadcast,
@@ -160,11 +159,13 @@ class _ClusterTask(Generic[ResultT]):
 
     def result(self) -> ResultT:
         timed_out = import_module("distributed").TimeoutError
-        while not self._future.done():
-            with suppress(timed_out):
-                self._future.result(timeout=POLLING_SECONDS)
-            self._report()
-        self._client.unsubscribe_topic(self._topic)
+        try:
+            while not self._future.done():
+                with suppress(timed_out):
+                    self._future.result(timeout=POLLING_SECONDS)
+                self._report()
+        finally:
+            self._client.unsubscribe_topic(self._topic)
         result: ResultT = pickle.loads(self._future.result())
         return result
 
@@ -185,11 +186,11 @@ class _ClusterTask(Generic[ResultT]):
 
 
 class _Cancelled(Exception):
-    """Ends a task that nobody wants any more."""
+    """Ends a task that nobody wants any more; Dask brings home nothing but an Exception."""
 
 
 def _do_task(parcel: bytes, topic: str) -> Any:
-    _settle()
+    settle()
     distributed = import_module("distributed")
     worker, key = distributed.get_worker(), distributed.worker.thread_state.key
 
@@ -212,21 +213,15 @@ def _same(parcel: bytes) -> bytes:
 
 
 def _do(work: bytes, item: bytes) -> Any:
-    _settle()
+    settle()
     return _unpacked(work)(pickle.loads(item))
 
 
 def _do_share(parcel: bytes, share: bytes) -> list[Any]:
-    _settle()
+    settle()
     function, items = pickle.loads(share)
     value = _unpacked(parcel)
     return [function(value, item) for item in items]
-
-
-def _settle() -> None:
-    """Make this worker's process one that multiplies many small matrices."""
-    keep_one_blas_thread()
-    keep_freed_memory()
 
 
 @lru_cache(maxsize=4)

@@ -9,7 +9,6 @@ nothing else, so that it goes on as soon as a result is there.
 
 from __future__ import annotations
 
-import heapq
 import os
 import threading
 import warnings
@@ -80,10 +79,11 @@ def workers_for(client: Any, processes: int | None) -> Iterator[Workers]:
 
 
 class Processes:
-    """So many processes beside this one that compute tasks side by side; none, if it is one.
+    """So many processes that compute tasks side by side, this one among them.
 
-    As many again compute what is not wanted yet, at a lower priority. A process that dies costs the
-    task it had, which this one computes anew. Sums over the data stay in this process.
+    As many compute, at a lower priority, what is not wanted yet; none, if the number is one. A
+    process that dies costs the task it had, which this one computes anew. Sums over the data stay
+    in this process.
     """
 
     together = True
@@ -141,7 +141,6 @@ class Processes:
             for place, (now, order, one) in enumerate(self._waiting):
                 if one is submitted and urgency < now:
                     self._waiting[place] = urgency, order, one
-            heapq.heapify(self._waiting)
             self._changed.notify_all()
 
     def cancel(self, submitted: Submitted[Any]) -> None:
@@ -157,7 +156,7 @@ class Processes:
     def put_back(self, submitted: Submitted[Any], urgency: int = -1) -> None:
         """Let anyone take a task."""
         with self._changed:
-            heapq.heappush(self._waiting, (urgency, next(self._order), submitted))
+            self._waiting.append((urgency, next(self._order), submitted))
             self._changed.notify_all()
 
     def take(self, patient: bool) -> Submitted[Any] | None:
@@ -232,7 +231,6 @@ class Processes:
             return None
         chosen = min(fit)
         self._waiting.remove(chosen)
-        heapq.heapify(self._waiting)
         return chosen[2]
 
 

@@ -38,7 +38,9 @@ def main(niceness: int) -> None:
     parcels: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     cancelled = threading.Event()
     threading.Thread(target=_receive, args=(parcels, cancelled), daemon=True).start()
-    _settle()
+    from rffpsr_ros.parallel.worker_setup import settle  # numpy and scipy are imported meanwhile
+
+    settle()
     while True:
         _answer(parcels.get(), back, cancelled)
 
@@ -56,15 +58,6 @@ def _receive(parcels: queue.SimpleQueue[bytes], cancelled: threading.Event) -> N
                 parcels.put(parcel)
     except (EOFError, OSError):
         os._exit(0)
-
-
-def _settle() -> None:
-    """Make this a process that multiplies many small matrices; that imports numpy and scipy."""
-    from rffpsr_ros.parallel.blas_threads import keep_one_blas_thread
-    from rffpsr_ros.parallel.freed_memory import keep_freed_memory
-
-    keep_one_blas_thread()
-    keep_freed_memory()
 
 
 def _answer(parcel: bytes, back: Connection, cancelled: threading.Event) -> None:

@@ -22,7 +22,7 @@ from rffpsr_ros.models.forecasts import errors_by_origin, targets_by_origin
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.scores import robust_score
 from rffpsr_ros.recipe.candidates import Candidate
-from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.prepare import Preparation, first_judged, holds_forecast
 from rffpsr_ros.recipe.reach_choice import errors_within_reach, reach_of
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -80,11 +80,16 @@ def observation_deviation(prepared: Preparation) -> Array:
 def judged_blocks(prepared: Preparation, settings: RecipeSettings) -> list[list[Trajectory]]:
     """Return for each fold what models are judged on: held-out recordings in blocks.
 
-    Of many blocks some are taken, evenly spread.
+    Of many blocks that are long enough for a forecast some are taken, evenly spread.
     """
     return [
         evenly_spread(
-            [block for held_out in fold.held_out for block in _blocks(held_out, settings)],
+            [
+                block
+                for held_out in fold.held_out
+                for block in _blocks(held_out, settings)
+                if holds_forecast(len(block), prepared.options, settings)
+            ],
             settings.judged_blocks,
         )
         for fold in prepared.folds
@@ -128,7 +133,7 @@ class HeldOut(NamedTuple):
 
     def _settled(self, block: Trajectory) -> int:
         """Return the first origin that counts."""
-        return min(self.past, int(self.settling * len(block)))
+        return first_judged(len(block), self.past, self.settling)
 
 
 def score(errors: Sequence[Array], deviation: Array) -> float:

@@ -171,7 +171,7 @@ class RFFPSR:
         client: Any,
     ) -> _Fitted:
         few = self.settings.are_few(sum(map(len, [*train, *(validation or ())])))
-        settings = self.settings.following(few)
+        settings = self.settings.following(few, self.options.rollout_horizon)
         with one_blas_thread(), workers_for(client, self.processes) as workers:
             prepared = prepare(train, validation, self.options, settings, progress, workers)
             if len(prepared.folds) == 1:

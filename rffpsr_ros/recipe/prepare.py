@@ -18,13 +18,18 @@ from rffpsr_ros.data.screening import DamageWarning, screened
 from rffpsr_ros.data.summary import check_summary, summarise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, with_validation
+from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, shortest_part, with_validation
 from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.window_lengths import shorter_windows, supported_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
+
+_TOO_SHORT = (
+    "validation recordings are too short to judge by, or lack an observation: they are learned from"
+    " like the others"
+)
 
 
 class Variant(NamedTuple):
@@ -113,7 +118,7 @@ def _for_several_models(
     whole, gaps = _looked_over(together, (), options, settings)
     options = options.following(whole.summary.windows)
     parts = _parts(whole.train, count, options, settings, changing=True)
-    return Preparation(options, whole.train, _checked(parts, options), windows + gaps)
+    return Preparation(options, whole.train, _checked(parts, options, settings), windows + gaps)
 
 
 def _are_few(recordings: Sequence[Trajectory], settings: RecipeSettings) -> bool:
@@ -151,13 +156,12 @@ def _variant(
 ) -> Variant | None:
     """Return folds for such windows; None where there are none, or one of them has too few."""
     past, future = options.past, options.future
+    least = min((summarise(part.train, past, future).windows for part in parts), default=0)
     if parts and options.rank == RFFPSROptions.rank:
-        least = min(summarise(part.train, past, future).windows for part in parts)
         options = replace(options, rank=max(settings.least_rank, min(options.rank, least // 2 - 1)))
-    if parts and options.ridge_decay:
-        fewest = min(summarise(part.train, past, future).windows for part in parts)
-        options = options.following(fewest)
-    checked = _checked(parts, options)
+    if parts:
+        options = options.following(least)
+    checked = _checked(parts, options, settings)
     return Variant(options, checked) if checked else None
 
 
@@ -169,10 +173,20 @@ def _for_single_model(
     workers: Workers,
 ) -> Preparation:
     """Return recordings with a validation part."""
+    wanted, together = options, [*train, *(validation or ())]
     options, windows = supported_windows(options, train, settings)
     train, held_out, held = with_validation(train, validation, options)
     data, gaps = _looked_over(train, held_out, options, settings, workers)
+    if validation and not summarise(data.held_out, options.past, options.future).windows:
+        prepared = _for_single_model(together, None, wanted, settings, workers)
+        return prepared._replace(notes=(*prepared.notes, _TOO_SHORT))
     data.check(options)
+    longest = max(map(len, data.held_out))
+    if options.horizon and not holds_forecast(longest, options, settings):
+        raise InputError(
+            f"horizon is {options.horizon} ticks, but what is held out to judge by has {longest} in"
+            " a row at the most; record longer or lower horizon"
+        )
     options = options.following(data.summary.windows)
     return Preparation(options, data.train, [data], windows + held + gaps)
 
@@ -215,7 +229,7 @@ def _parts(
     Folds are not ``changing`` where data are few: of a record that rings down each has to hold out
     parts like the rest, in turn.
     """
-    shortest = 2 * (options.past + options.future + 1)
+    shortest = shortest_part(options)
     rounds, block = settings.rounds, settings.block_ticks
     try:
         return folds(recordings, count, shortest, settings.whole_from, rounds, block, changing)
@@ -223,10 +237,13 @@ def _parts(
         return []
 
 
-def _checked(parts: Sequence[Fold], options: RFFPSROptions) -> list[TrainingData]:
+def _checked(
+    parts: Sequence[Fold], options: RFFPSROptions, settings: RecipeSettings
+) -> list[TrainingData]:
     """Return the folds; none if one cannot be learned from, or not be judged by.
 
-    A column may be constant in one of its parts, or there are too few windows.
+    A column may be constant in one of its parts, there are too few windows, or nothing held out is
+    long enough for a forecast.
     """
     past, future = options.past, options.future
     found = []
@@ -236,7 +253,20 @@ def _checked(parts: Sequence[Fold], options: RFFPSROptions) -> list[TrainingData
             data.check(options)
             held_out = summarise(part.held_out, past, future)
             check_summary(held_out, part.held_out[0], past, future, 1)
+            if not any(holds_forecast(len(run), options, settings) for run in part.held_out):
+                return []
             found.append(data)
     except InputError:
         return []
     return found
+
+
+def first_judged(ticks: int, past: int, settling: float) -> int:
+    """Return the first origin that counts of so many ticks: models have settled by then."""
+    return min(past, int(settling * ticks))
+
+
+def holds_forecast(ticks: int, options: RFFPSROptions, settings: RecipeSettings) -> bool:
+    """Return whether a recording of so many ticks is long enough for a forecast that counts."""
+    first = first_judged(ticks, options.past, settings.settling)
+    return ticks - first >= options.rollout_horizon

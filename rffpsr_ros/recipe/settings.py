@@ -16,6 +16,23 @@ from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.option_checks import require
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 
+BLOCK_HORIZONS = 3
+"""Blocks that models are judged on have at least so many times the ticks that are forecast."""
+
+FAR_BLOCKS = 5
+"""Very long simulations are at least so many times as long as a block."""
+
+AT_LEAST_ONE = (
+    "worth_refining",
+    "near",
+    "as_good",
+    "far_behind",
+    "behind",
+    "hopeless",
+    "close",
+)
+"""Settings that are factors above the best."""
+
 
 @dataclass(frozen=True)
 class RecipeSettings:
@@ -116,7 +133,7 @@ class RecipeSettings:
     learned_linear: tuple[int, ...] = (2, 4)
     """Where columns are so many that their ARX term leaves no room for learned features, these are
     learned beside one that is so many times as short, the longest that leaves room. A step costs
-    the square of the weights, of which the ARX term has as many as columns squared."""
+    the cube of the weights, of which the ARX term has as many as columns squared."""
 
     tries: int = 1
     """Of refinement in a trial: other configurations take the place of more careful tries of the
@@ -268,12 +285,22 @@ class RecipeSettings:
             value = getattr(self, one.name)
             if isinstance(value, Real):
                 require(one.name, value, lambda v: v > 0, "greater than 0")
-        require("as_good", self.as_good, lambda v: v >= 1, "at least 1")
+        for name in AT_LEAST_ONE:
+            require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
 
     def are_few(self, ticks: int) -> bool:
         """Return whether recordings of so many ticks in all are few data."""
         return ticks < self.few_ticks
 
-    def following(self, few: bool) -> RecipeSettings:
-        """Return the settings that are meant for few data, or for others."""
-        return replace(self, block_ticks=self.few_block_ticks) if few else self
+    def following(self, few: bool, horizon: int) -> RecipeSettings:
+        """Return the settings that are meant for few data, or for others, and such a horizon.
+
+        What judges forecasts and simulations is longer where models look further ahead.
+        """
+        block = max(self.few_block_ticks if few else self.block_ticks, BLOCK_HORIZONS * horizon)
+        beyond = max(self.simulated_beyond, int((1 - self.settling) * block))
+        far = max(self.far_ticks, FAR_BLOCKS * block)
+        most = max(self.most_far_ticks, far)
+        return replace(
+            self, block_ticks=block, simulated_beyond=beyond, far_ticks=far, most_far_ticks=most
+        )

@@ -104,6 +104,7 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
             require(name, count, lambda v: v >= 1, "at least 1")
         require("ridge", ridge, lambda v: v > 0, "greater than 0")
         check_type("seed", seed, int)
+        require("seed", seed, lambda v: v >= 0, "at least 0")
         self.past, self.features, self.ridge, self.seed = past, features, ridge, seed
 
     def _fit(

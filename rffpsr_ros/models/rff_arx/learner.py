@@ -80,6 +80,7 @@ class RFFARX(InMemoryLearner[RFFARXModel]):
             check_type(name, size, float | None if name == "ridge" else float)
             require(name, size, lambda v: v > 0, "greater than 0")
         check_type("seed", seed, int)
+        require("seed", seed, lambda v: v >= 0, "at least 0")
         self.past, self.future, self.features = past, future, features
         self.rank, self.ridge, self.bandwidth = rank, ridge, bandwidth
         self.one_shot, self.seed = one_shot, seed

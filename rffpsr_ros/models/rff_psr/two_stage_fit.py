@@ -72,6 +72,12 @@ def needed_windows(options: RFFPSROptions) -> int:
     return 2 * (options.rank + 1)
 
 
+def shortest_part(options: RFFPSROptions) -> int:
+    """Return the least ticks of parts that recordings are cut into, to learn from or judge by."""
+    windows = 2 * (options.past + options.future + 1)
+    return max(windows, options.past + 2 * options.rollout_horizon)
+
+
 def with_validation(
     train: Sequence[Trajectory], validation: Sequence[Trajectory] | None, options: RFFPSROptions
 ) -> tuple[Sequence[Trajectory], Sequence[Trajectory], tuple[str, ...]]:
@@ -81,7 +87,7 @@ def with_validation(
     """
     if validation:
         return train, validation, ()
-    train, held_out = hold_out(train, 2 * (options.past + options.future + 1))
+    train, held_out = hold_out(train, shortest_part(options))
     note = f"{len(held_out)} trajectories or ends of them held out for validation"
     return train, held_out, (note,)
 

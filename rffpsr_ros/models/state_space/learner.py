@@ -14,6 +14,7 @@ import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds, learned_bounds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.n4sid.learner import N4SID, ChoiceGrid
@@ -89,8 +90,12 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         require("stages", stages, lambda v: v >= 0, "at least 0")
         require("stages", stages, lambda v: v <= len(LENGTHS), f"at most {len(LENGTHS)}")
         check_type("seed", seed, int)
-        self.order, self.features, self.saturating = order, features, bool(saturating)
-        self.integrating, self.past = bool(integrating), past
+        require("seed", seed, lambda v: v >= 0, "at least 0")
+        for name, choice in {"saturating": saturating, "integrating": integrating}.items():
+            if not isinstance(choice, bool):
+                raise InputError(f"option '{name}' is {choice!r}; it must be True or False")
+        self.order, self.features, self.saturating = order, features, saturating
+        self.integrating, self.past = integrating, past
         self.stages, self.seed = stages, seed
 
     def _fit(
@@ -98,9 +103,10 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
     ) -> StateSpaceModel:
         shared_signature(train, validation)
         models = []
+        last = min(self.stages, stages_for(max(map(len, train))))
         for model in self.path(train):
             models.append(model)
-            progress("simulation error", len(models) / (self.stages + 1))
+            progress("simulation error", len(models) / (last + 1))
         return models[-1]
 
     def path(self, train: Sequence[Trajectory]) -> Iterator[StateSpaceModel]:

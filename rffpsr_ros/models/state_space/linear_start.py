@@ -84,8 +84,9 @@ def linear_start(
         output[:, states:total] = np.eye(observed)
         transition[states:] = output
         gain[states:] = np.eye(observed)
-        firsts = [run.observations[0] for run in runs]
-        start[states:] = np.nan_to_num(np.nanmean(np.stack(firsts), axis=0))
+        firsts = np.stack([run.observations[0] for run in runs])
+        seen_first = np.isfinite(firsts).sum(axis=0)
+        start[states:] = np.nansum(firsts, axis=0) / np.maximum(seen_first, 1)
     turns = 2.0 + np.arange(features) % 2
     powers = np.full(features, SATURATING) if structure.saturating else turns
     reach = np.full(features, np.inf if structure.saturating else REACH)

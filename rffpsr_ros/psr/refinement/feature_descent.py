@@ -13,7 +13,7 @@ from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective, random_mixtures
 from rffpsr_ros.psr.refinement.learning_task import LearningTask
 from rffpsr_ros.psr.refinement.rolling import Learnable, Rollouts
-from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
+from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins, thin_early
 
 LEARNING_DAMPING = DampingRule(first=1e-2, easier=1 / 3, harder=4.0, failures=6)
 
@@ -114,9 +114,7 @@ def _drawn_origins(
     every: Origins, segments: Segments, age: Array, count: int, generator: np.random.Generator
 ) -> Origins:
     """Return ``count`` origins by chance; early ones are rarer."""
-    early = segments.first[every.segment] & (every.tick < len(age))
-    share = np.where(early, age[np.minimum(every.tick, len(age) - 1)], 1.0)
-    kept = np.flatnonzero(generator.random(len(share)) < share)
-    if len(kept) > count:
-        kept = np.sort(generator.choice(kept, count, replace=False))
-    return every.pick(kept)
+    kept = thin_early(every, segments, age, generator)
+    if len(kept.tick) <= count:
+        return kept
+    return kept.pick(np.sort(generator.choice(len(kept.tick), count, replace=False)))

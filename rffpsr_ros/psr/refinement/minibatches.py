@@ -14,7 +14,7 @@ import numpy as np
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.rollout_loss import rollout_loss
-from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins
+from rffpsr_ros.psr.refinement.segments import Origins, Segments, origins, thin_early
 
 
 class Minibatch(NamedTuple):
@@ -78,7 +78,7 @@ def draw_minibatches(
         batch = segments.pick(places)
         offset = int(generator.integers(sampling.stride))
         starts = origins(batch, sampling.horizon, sampling.stride, offset)
-        drawn.append((places, _thin_early(starts, batch, sampling.age, generator)))
+        drawn.append((places, thin_early(starts, batch, sampling.age, generator)))
     total = sum(len(starts.tick) for _, starts in drawn)
     return [Minibatch(places, starts, total) for places, starts in drawn]
 
@@ -99,15 +99,3 @@ def minibatch_gradient(
                 minibatch.total,
             )
         )
-
-
-def _thin_early(
-    chosen: Origins, segments: Segments, age: Array, generator: np.random.Generator
-) -> Origins:
-    """Keep origins among a recording's first ticks with the probability ``age`` (past,)."""
-    if not len(age):
-        return chosen
-    early = segments.first[chosen.segment] & (chosen.tick < len(age))
-    share = np.where(early, age[np.minimum(chosen.tick, len(age) - 1)], 1.0)
-    kept = generator.random(len(share)) < share
-    return chosen.pick(kept) if kept.any() else chosen

@@ -113,3 +113,18 @@ def settled_origins(segments: Segments, horizon: int, past: int, stride: int = 1
     every = origins(segments, horizon, stride)
     settled = ~segments.first[every.segment] | (every.tick >= min(past, ticks // 4))
     return every.pick(settled) if settled.any() else every
+
+
+def thin_early(
+    chosen: Origins, segments: Segments, age: Array, generator: np.random.Generator
+) -> Origins:
+    """Keep origins among a recording's first ticks with the probability ``age`` (past,).
+
+    If chance keeps none, all are.
+    """
+    if not len(age):
+        return chosen
+    early = segments.first[chosen.segment] & (chosen.tick < len(age))
+    share = np.where(early, age[np.minimum(chosen.tick, len(age) - 1)], 1.0)
+    kept = generator.random(len(share)) < share
+    return chosen.pick(kept) if kept.any() else chosen

@@ -58,7 +58,10 @@ def blended_anew(
         )
         for places in others
     ]
-    fewer = replace(settings, judged_blocks=settings.more_judged_blocks)
+    fewer = replace(
+        settings.following(False, prepared.options.rollout_horizon),
+        judged_blocks=settings.more_judged_blocks,
+    )
     blended = blend(candidates, len(own), prepared, fewer)
     weights = _shared(blended.weights, groups, model.parts.weights)
     limits = _limits(blended, groups, model.parts.limits)

@@ -23,11 +23,12 @@ from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecor
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.record_check import PERIOD_TOLERANCE
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import workers_for
-from rffpsr_ros.parallel.workers import Workers
+from rffpsr_ros.parallel.workers import Pending, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.everything import options_of
 from rffpsr_ros.recipe.more.blend import blended_anew
@@ -88,6 +89,7 @@ def _learned_more(
     progress: Progress,
     workers: Workers,
 ) -> Learned:
+    new = _learned_by_some(new, _remembered(kept.recordings, forget), len(kept.stages))
     mix = [*_remembered(kept.recordings, forget), *new]
     served, model = model, _judged(model, kept)
     more = _models(model, kept, new, mix, forget, settings, progress, workers)
@@ -178,7 +180,7 @@ def _checked(
     sound = screened(old, loaded, settings.damage)
     for sentence in sound.sentences:
         warnings.warn(sentence, DamageWarning, stacklevel=4)
-    needed = max((options_of(one).past + options_of(one).future + 1 for one in own), default=2)
+    needed = max((_least_ticks(options_of(one)) for one in own), default=2)
     long = [one for one in sound.validation if _complete_windows(one, needed)]
     if not long:
         raise InputError(
@@ -191,6 +193,11 @@ def _checked(
     ], sound.sentences
 
 
+def _least_ticks(options: RFFPSROptions) -> int:
+    """Return the ticks of a window, and of a forecast that models are judged by."""
+    return options.past + max(options.future, options.rollout_horizon) + 1
+
+
 def _complete_windows(recording: Trajectory, ticks: int) -> int:
     """Return how many windows of so many ticks are complete."""
     return summarise([recording], ticks - 1, 0).windows if len(recording) >= ticks else 0
@@ -201,6 +208,15 @@ def _holder(number: int, models: int) -> int:
     if models > 1:
         return number % models
     return 0 if number % JUDGING == 0 else EVERYONE
+
+
+def _learned_by_some(
+    new: Sequence[KeptRecording], old: Sequence[KeptRecording], models: int
+) -> Sequence[KeptRecording]:
+    """Return new recordings of which a single model, where nothing else is left, holds none out."""
+    if models > 1 or any(one.held_out_by == EVERYONE for one in (*old, *new)):
+        return new
+    return [one._replace(held_out_by=EVERYONE) for one in new]
 
 
 def _check_columns(expected: Signature, recordings: Sequence[Trajectory]) -> None:
@@ -257,9 +273,13 @@ def _models(
             one.trajectory(model.signature) for one in some if (one.held_out_by == place) == held
         ]
 
-    coming = []
+    coming: list[Pending[MoreOf] | None] = []
     for number, member in enumerate(own):
         place = number % len(kept.stages)  # a family has a model on each fold
+        learned_from = runs(mix, place, False)
+        if not learned_from:  # all else is forgotten, and this is held out: it stays as it is
+            coming.append(None)
+            continue
 
         def told(
             stage: str, fraction: float, error: float | None = None, which: int = number + 1
@@ -271,14 +291,19 @@ def _models(
             member,
             kept.stages[place],
             runs(new, place, False),
-            runs(mix, place, False),
+            learned_from,
             held_out,
             forget,
             kept.learned,
             _going_on(settings),
         )
         coming.append(workers.submit(task, told))
-    return [pending.result() for pending in coming]
+    return [
+        MoreOf(own[number], kept.stages[number % len(kept.stages)])
+        if pending is None
+        else pending.result()
+        for number, pending in enumerate(coming)
+    ]
 
 
 def _sample(

@@ -162,7 +162,8 @@ class LearnMore:
         notes = {f"{name}_ridge": ridge for name, ridge in told.items()}
         notes |= {"warm_score": scores[0], "two_stage_score": scores[1]}
         judges = [dict(one.record.metrics["refinement"]) for one in self.on_folds] or [notes]
-        warmer = [one["warm_score"] <= one["two_stage_score"] for one in judges]
+        scored = [one for one in judges if "warm_score" in one]  # not where nothing was learned
+        warmer = [one["warm_score"] <= one["two_stage_score"] for one in scored]
         goes_on = 2 * sum(warmer) > len(warmer)
         best, score = (warm, scores[0]) if goes_on else (anew, scores[1])
         reference = best._replace(parameters=best.parameters._replace(arx=alone.parameters.arx))

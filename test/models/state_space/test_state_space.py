@@ -140,6 +140,8 @@ def test_stages_end_where_recordings_have_no_room_for_longer_stretches(
         ({"features": 0}, "'features' is 0"),
         ({"stages": 9}, "at most 5"),
         ({"seed": 1.5}, "'seed' is 1.5; it must be a whole number"),
+        ({"seed": -1}, "'seed' is -1; it must be at least 0"),
+        ({"saturating": "no"}, "'saturating' is 'no'; it must be True or False"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], words: str) -> None:

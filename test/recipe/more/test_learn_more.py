@@ -114,6 +114,16 @@ def test_a_robot_that_has_changed_is_followed_by_forgetting(learned: Learned) ->
     assert supple.kept.ticks == pytest.approx(0.05 * 900 + 900)
 
 
+def test_all_that_was_may_be_forgotten_for_a_single_recording(learned: Learned) -> None:
+    test, (new,) = swings(4, 99, 200, mass=2.0), swings(1, 1, 400, mass=2.0)
+    ensemble = learn_more(learned.model, learned.kept, [new], forget=1.0, processes=1)
+    assert error(ensemble.model, test) < error(learned.model, test)
+    first = RFFPSR(**QUICK, folds=1).fit_and_keep(swings(5, 0))  # of these one of five judges
+    assert first.kept.learned % 5 == 0
+    single = learn_more(first.model, first.kept, [new], forget=1.0)
+    assert error(single.model, test) < error(first.model, test)
+
+
 def test_several_processes_learn_the_same(learned: Learned) -> None:
     alone, together = (
         learn_more(learned.model, learned.kept, swings(2, 1), processes=number) for number in (1, 2)
