@@ -22,15 +22,7 @@ BLOCK_HORIZONS = 3
 FAR_BLOCKS = 5
 """Very long simulations are at least so many times as long as a block."""
 
-AT_LEAST_ONE = (
-    "worth_refining",
-    "near",
-    "as_good",
-    "far_behind",
-    "behind",
-    "hopeless",
-    "close",
-)
+AT_LEAST_ONE = ("as_good", "far_behind", "behind", "worth_refining", "near")
 """Settings that are factors above the best."""
 
 
@@ -41,7 +33,7 @@ class RecipeSettings:
     Raises
     ------
     InputError
-        If a number is not greater than 0, or what is to be a factor above the best is less than 1.
+        If a number is not greater than 0, or one of `AT_LEAST_ONE` is less than 1.
     """
 
     # prepare

@@ -22,6 +22,24 @@ def period_ns(system: System) -> int:
     return round(system.period * 1e9)
 
 
+def checked_noise(system: System, noise: ArrayLike) -> Array:
+    """Return standard deviations of measurement noise, one for all observations or one each.
+
+    Raises
+    ------
+    InputError
+        If they do not fit the observations.
+    """
+    deviation = np.atleast_1d(np.asarray(noise, dtype=np.float64))
+    fits = deviation.shape in ((1,), (len(system.observation_names),))
+    if not (fits and (deviation >= 0).all() and np.isfinite(deviation).all()):
+        raise InputError(
+            f"noise is {deviation.tolist()}; it must be one standard deviation, or one for"
+            f" each of {', '.join(system.observation_names)}, none of them negative"
+        )
+    return deviation
+
+
 class LiveSimulation:
     """Runs a system on a regular grid of ticks.
 
@@ -45,15 +63,8 @@ class LiveSimulation:
     def __init__(
         self, system: System, start_ns: int, seed: int = 0, noise: ArrayLike = 0.0
     ) -> None:
-        deviation = np.atleast_1d(np.asarray(noise, dtype=np.float64))
-        fits = deviation.shape in ((1,), (len(system.observation_names),))
-        if not (fits and (deviation >= 0).all()):
-            raise InputError(
-                f"noise is {deviation.tolist()}; it must be one standard deviation, or one for"
-                f" each of {', '.join(system.observation_names)}, none of them negative"
-            )
         self._system = system
-        self._noise = deviation
+        self._noise = checked_noise(system, noise)
         self._period_ns = period_ns(system)
         self._start_ns = start_ns
         self._ticks = 0

@@ -208,6 +208,8 @@ def _bounds(parameter: Parameter, kind: type) -> tuple[Any, Any]:
 def _wrong_value(parameter: Parameter, problem: str) -> str:
     if isinstance(parameter.default, float) and "INTEGER" in problem.upper():
         return f"parameter '{parameter.name}' must be a floating-point number: write 50.0, not 50"
+    if isinstance(parameter.default, list) and "INTEGER" in problem.upper():
+        return f"parameter '{parameter.name}' must be floating-point numbers: write [1.0], not [1]"
     return f"parameter '{parameter.name}' has a wrong value; {_right(parameter)}"
 
 

@@ -7,6 +7,7 @@ of which there is one at least every tenth of a second.
 from __future__ import annotations
 
 import gc
+import re
 import signal
 import traceback
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 import rclpy
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
+from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException
 from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
@@ -65,19 +67,16 @@ def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = No
     """Run a node until it is asked to end; return the exit code.
 
     ``make`` returns a `GuardedNode` that is `Runnable` and has the parameter ``executor``. An
-    `InputError` at the start, or `Failed` later, is logged in one line and makes the code 2;
-    anything else that keeps it from starting makes it 1.
+    `InputError` at the start, arguments that ROS refuses among them, or `Failed` later, is logged
+    in one line and makes the code 2; anything else that keeps it from starting makes it 1.
     """
     stop = _Stop()
     # Numbers are checked where they are used; numpy would print lines that no log can hold.
     np.seterr(all="ignore")
-    rclpy.init(
-        args=None if arguments is None else list(arguments),
-        signal_handler_options=SignalHandlerOptions.NO,
-    )
     node = None
     code = 0
     try:
+        _begin(arguments)
         node = make()
         node.begin()
         gc.freeze()  # looking through all that is there by now would take a tenth of a second
@@ -87,13 +86,32 @@ def run(make: Callable[[], Any], name: str, arguments: Sequence[str] | None = No
     except Exception as problem:
         get_logger(name).error(described(problem))
         get_logger(name).debug(traceback.format_exc())
-        code = 2 if isinstance(problem, InputError | Failed) else 1
+        code = 2 if isinstance(problem, InputError | Failed | ParameterException) else 1
     finally:
         if node is not None:
             node.guard.around(node.close, "the end")()
             node.destroy_node()
         rclpy.try_shutdown()
     return code
+
+
+def _begin(arguments: Sequence[str] | None) -> None:
+    """Initialise ROS with what stands on the command line.
+
+    Raises
+    ------
+    InputError
+        If it holds something that ROS cannot make sense of, as a file of parameters that is none.
+    """
+    try:
+        rclpy.init(
+            args=None if arguments is None else list(arguments),
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+    except RuntimeError as problem:  # all that rcl says is one
+        said = re.sub(r", at \S+:\d+", "", " ".join(str(problem).split()))
+        unknown = "unknown ROS arguments: " if said.startswith("[") else ""
+        raise InputError(unknown + said) from problem
 
 
 def _spin(node: Any, stop: _Stop) -> None:

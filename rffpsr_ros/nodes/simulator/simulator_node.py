@@ -28,7 +28,7 @@ from rffpsr_ros.nodes.simulator.interface import SIMULATOR
 from rffpsr_ros.nodes.simulator.learned_topics import learned_robot, told
 from rffpsr_ros.nodes.simulator.topics import ROBOTS, CommandTopic, SimulatedRobot
 from rffpsr_ros.nodes.simulator.world import simulated_world
-from rffpsr_ros.simulation.live_simulation import LiveSimulation, period_ns
+from rffpsr_ros.simulation.live_simulation import LiveSimulation, checked_noise, period_ns
 
 NAME = SIMULATOR.name
 DEPTH = 10
@@ -43,6 +43,7 @@ class SimulatorNode(GuardedNode, Node):
         super().__init__(NAME)
         self._value = DeclaredParameters(self, SIMULATOR.parameters)
         self._robot = self._chosen()
+        self._noise = checked_noise(self._robot.system, self._value("noise"))
         self._speed = self._value("speed")
         self._complaints = Complaints(self.get_logger())
         self._clock_publisher = None
@@ -124,7 +125,7 @@ class SimulatorNode(GuardedNode, Node):
         follows = self._clock_publisher is None
         now_ns = self._due_ns() if follows else period_ns(self._robot.system)
         self._simulation = LiveSimulation(
-            self._robot.system, now_ns, self._value("seed"), self._value("noise")
+            self._robot.system, now_ns, self._value("seed"), self._noise
         )
         self._show(self._simulation)
 

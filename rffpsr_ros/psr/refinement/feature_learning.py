@@ -1,10 +1,11 @@
 """Refinement that learns the features: units, readout and ARX term in one damped step.
 
 On fixed random features a well-regressed readout is already near its best; what is left to gain
-lies in the features. Many units are drawn, the few that regress best are taken, and then moved
-together with what reads them, by Levenberg-Marquardt on the rolled-out error: its logarithm, summed
-over horizons and observations, so that each of them counts alike however large its error is. What
-did best on the validation recordings is kept, the start if need be.
+lies in the features. Many units are drawn; the few that regress best are taken, or the first if
+these roll out better, and then moved together with what reads them, by Levenberg-Marquardt on the
+rolled-out error: its logarithm, summed over horizons and observations, so that each of them counts
+alike however large its error is. What did best on the validation recordings is kept, the start if
+need be.
 """
 
 from __future__ import annotations
@@ -86,20 +87,26 @@ def _regressed(
     options: FeatureLearningOptions,
     generator: np.random.Generator,
 ) -> Learnable:
-    """Return the drawn units that regress best, and the readout of these that rolls out best."""
+    """Return the drawn units, and the readout of these, that roll out best on held-out data.
+
+    Those that regress best, of many, or the first: one tick in noise may tell of nothing but that.
+    """
     every = origins(task.train, 1)
     past = task.predictor.structure.past
     every = every.pick(~task.train.first[every.segment] | (every.tick >= past))
     stride = max(1, len(every.tick) // REGRESSED)
     starts = every.pick(np.arange(0, len(every.tick), stride))
     rollouts = task.rollouts(starts, 1)
-    drawn = _drawn(task, changes, options, rollouts, generator)
-    learnable = _repeating(task, drawn, rollouts)
-    regression, _ = _one_tick(task, learnable, rollouts, changes)
-    same = learnable.readout
-    candidates = [
-        learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
-    ]
+    drawn, selected = _drawn(task, changes, options, rollouts, generator)
+    candidates: list[Learnable] = []
+    for units in (drawn[selected], drawn[: options.units]):
+        learnable = _repeating(task, units, rollouts)
+        regression, _ = _one_tick(task, learnable, rollouts, changes)
+        same = learnable.readout
+        candidates += [
+            learnable._replace(readout=same + regression.solve(ridge).T * changes)
+            for ridge in RIDGES
+        ]
     return min(candidates, key=task.score)
 
 
@@ -109,8 +116,8 @@ def _drawn(
     options: FeatureLearningOptions,
     rollouts: Rollouts,
     generator: np.random.Generator,
-) -> Array:
-    """Return units V (D, d_x) to begin with: of many, those that regress best."""
+) -> tuple[Array, list[int]]:
+    """Return many units V (D, d_x), and the places of the few of them that regress best."""
     known = task.predictor
     units, size = known.units, len(known.window_map)
     none = _repeating(task, np.zeros((0, size + units.offset)), rollouts)
@@ -119,7 +126,7 @@ def _drawn(
     drawn = units.drawn(windows, many, generator)
     few = rollouts.pick(slice(None, None, max(1, len(windows) // SELECTED)))
     regression, powers = _one_tick(task, _repeating(task, drawn, few), few, changes)
-    return drawn[selected_units(regression, powers, many, units.each, options.units)]
+    return drawn, selected_units(regression, powers, many, units.each, options.units)
 
 
 def _one_tick(

@@ -180,6 +180,13 @@ def test_another_speed_without_a_clock_is_refused(ros: Ros) -> None:
     assert node.process.wait(10) == 2
 
 
+@pytest.mark.parametrize("noise", ["[0.1, 0.1]", "[-1.0]", "[.nan]"])
+def test_noise_that_does_not_fit_is_refused_at_the_start(ros: Ros, noise: str) -> None:
+    node = ros.start("simulator_node", noise=noise)
+    node.wait_for("it must be one standard deviation, or one for each of o")
+    assert node.process.wait(10) == 2
+
+
 def excitation(ros: Ros, **parameters: Any) -> Any:
     given = {
         "channels_file": CONFIG / "synthetic.yaml",
@@ -238,6 +245,8 @@ def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) ->
         ({"ahead": 0.3}, "ahead needs pace: observations and feedback: none"),
         ({"channels_file": "/nowhere.yaml"}, "cannot be read"),
         ({"channels_file": ""}, "has no channels: start it with params_file:="),
+        ({"limits__low": "[-1]"}, "must be floating-point numbers: write [1.0], not [1]"),
+        ({"use_sim_time": 1}, "'use_sim_time' to '1' of type 'INTEGER', expecting type 'BOOL'"),
     ],
 )
 def test_faults_at_the_start_are_one_line(ros: Ros, wrong: dict[str, Any], said: str) -> None:

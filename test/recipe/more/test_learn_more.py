@@ -196,7 +196,7 @@ def test_a_file_that_is_not_the_models_own_is_refused(learned: Learned, tmp_path
     ("new", "sentence"),
     [
         ([Trajectory(np.zeros((100, 2)), np.zeros(100), 0.1)], "new recordings have observations"),
-        (swings(1, 5, ticks=10), "none of the new recordings has 11 ticks in a row"),
+        (swings(1, 5, ticks=10), "none of the new recordings has 13 ticks in a row"),
         ([Trajectory(np.zeros(100), np.zeros(100), 0.2)], "period of 0.2 s"),
     ],
 )

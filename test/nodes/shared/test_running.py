@@ -1,0 +1,35 @@
+"""A command line that ROS refuses is told in one sentence, with the exit code of a wrong start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--params-file", "/nowhere.yaml"], "Couldn't parse params file: '--params-file /nowhere"),
+        (["-p", "horizon"], "Couldn't parse parameter override rule: '-p horizon'"),
+        (["-r", "__node:=bad-name"], "Couldn't parse remap rule: '-r __node:=bad-name'"),
+        (["--unheard-of"], "unknown ROS arguments: ['--unheard-of']"),
+    ],
+)
+def test_what_ros_refuses_is_one_line(arguments: list[str], said: str) -> None:
+    command = [sys.executable, str(CHECKOUT / "executables" / "filter_node"), "--ros-args"]
+    ended = subprocess.run(
+        [*command, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=CHECKOUT,
+        check=False,
+    )
+    assert ended.returncode == 2
+    (line,) = [line for line in ended.stderr.splitlines() if "[rffpsr_filter]" in line]
+    assert said in line
+    assert ".c:" not in line
+    assert "Traceback" not in ended.stderr
