@@ -1,5 +1,6 @@
-"""A command line that ROS refuses is told in one sentence, with the exit code of a wrong start."""
+"""Starting a node: what is wrong is one sentence and an exit code, and Ctrl-C is always heard."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,3 +34,19 @@ def test_what_ros_refuses_is_one_line(arguments: list[str], said: str) -> None:
     assert said in line
     assert ".c:" not in line
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("node", ["filter_node", "excitation_node"])
+def test_an_early_interrupt_ends_without_a_word(node: str) -> None:
+    script = (
+        "import runpy, signal, sys\n"
+        "class Importing:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'rclpy': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Importing())\n"
+        f"runpy.run_path('executables/{node}', run_name='__main__')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, timeout=60, cwd=CHECKOUT, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
