@@ -8,17 +8,33 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from rffpsr_ros.errors import InputError
 
 
-def check_writable(path: str | Path) -> Path:
+class Kind(NamedTuple):
+    """Files of which one replaces another: what they are called, and what they begin with."""
+
+    name: str
+    begins: tuple[bytes, ...]
+
+
+PAGE = Kind("a page", (b"<!doctype html>",))
+PLOT = Kind(
+    "a plot", (b"\x89PNG", b"<?xml", b"<svg", b"%PDF", b"%!PS", b"\xff\xd8", b"RIFF", b"GIF8")
+)
+FORECASTS = Kind("a table of forecasts", (b"time,segment,",))
+
+
+def check_writable(path: str | Path, kind: Kind | None = None) -> Path:
     """Return ``path`` if a file can be written there: asked before hours of work, not after.
 
     Raises
     ------
     InputError
-        If its folder is missing or closed to us, or it is a folder itself.
+        If its folder is missing or closed to us, it is a folder itself, or a file is there that is
+        not of the ``kind`` that is going to be written.
     """
     target = Path(path)
     if target.is_dir():
@@ -26,7 +42,22 @@ def check_writable(path: str | Path) -> Path:
     _check_folder(target)
     if target.exists() and not target.is_file():
         raise InputError(f"cannot write '{target}': it is a device or a pipe, not a file")
+    if kind is not None and target.exists() and not _is_of(kind, target):
+        raise InputError(
+            f"'{target}' is there already and is not {kind.name}, so it is not replaced; choose"
+            " another name or remove it"
+        )
     return target
+
+
+def _is_of(kind: Kind, target: Path) -> bool:
+    """Return whether a file is of a kind, or empty."""
+    try:
+        with target.open("rb") as file:
+            first = file.read(max(map(len, kind.begins)))
+    except OSError as fault:
+        raise InputError(f"cannot write '{target}': {fault.strerror}") from None
+    return not first or first.startswith(kind.begins)
 
 
 @contextmanager
@@ -42,7 +73,10 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     if target.exists() or target.is_symlink():
         raise InputError(f"'{target}' exists already; choose another name or remove it")
     _check_folder(target)
-    workshop = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        workshop = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as fault:
+        raise InputError(f"cannot write '{target}': {fault.strerror or fault}") from None
     try:
         yield workshop / target.name
         (workshop / target.name).replace(target)

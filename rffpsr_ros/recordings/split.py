@@ -35,6 +35,20 @@ def split(
     InputError
         If a fraction is negative or not finite, or they sum up to 0 or to more than 1.
     """
+    check_split(fractions)
+    ticks = sum(len(trajectory) for trajectory in trajectories)
+    edges = [round(ticks * min(1.0, math.fsum(fractions[:i]))) for i in range(len(fractions) + 1)]
+    return tuple(_block(trajectories, start, stop) for start, stop in pairwise(edges))
+
+
+def check_split(fractions: Sequence[float]) -> None:
+    """Refuse fractions that cannot be parts of a whole.
+
+    Raises
+    ------
+    InputError
+        As `split`.
+    """
     total = math.fsum(fractions)
     if not all(fraction >= 0 for fraction in fractions) or not 0 < total <= 1 + 1e-9:
         listed = ", ".join(f"{fraction:g}" for fraction in fractions[:10])
@@ -42,9 +56,6 @@ def split(
             f"the split {listed} is wrong; it must be shares of at least 0 with a sum of at most 1,"
             " as in 0.7,0.1,0.2"
         )
-    ticks = sum(len(trajectory) for trajectory in trajectories)
-    edges = [round(ticks * min(1.0, math.fsum(fractions[:i]))) for i in range(len(fractions) + 1)]
-    return tuple(_block(trajectories, start, stop) for start, stop in pairwise(edges))
 
 
 def parse_split(text: str) -> tuple[float, ...]:
@@ -53,14 +64,16 @@ def parse_split(text: str) -> tuple[float, ...]:
     Raises
     ------
     InputError
-        If they are not numbers.
+        If they are not numbers, or cannot be parts of a whole.
     """
     try:
-        return tuple(float(part) for part in text.split(","))
+        fractions = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise InputError(
             f"the split {shown(text)} is wrong; it must be numbers with commas, as in 0.7,0.1,0.2"
         ) from None
+    check_split(fractions)
+    return fractions
 
 
 def _block(trajectories: Sequence[Trajectory], start: int, stop: int) -> list[Trajectory]:

@@ -74,8 +74,10 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
                 f"the time {row[clock].strip():.40} in row {number} of {path} is not after the one"
                 " before; times must increase"
             )
-        cells = [cell for i, cell in enumerate(row) if i != clock]
-        values.append([_number(cell, f"row {number} of {path}") for cell in cells])
+        cells = [
+            (name, cell) for name, cell in zip(heading, row, strict=True) if name != heading[clock]
+        ]
+        values.append([_number(cell, name, f"row {number} of {path}") for name, cell in cells])
     if not values:
         raise InputError(f"table {path} has no rows of numbers")
     columns = [name for i, name in enumerate(heading) if i != clock]
@@ -125,19 +127,34 @@ def _time(text: str, unit: str, where: str) -> int:
     if not (nanoseconds.is_finite() and 0 <= nanoseconds < _LATEST_NS):
         raise InputError(
             f"{shown(text.strip())} in {where} is no time; it must be a number of {unit}, 0 or"
-            " more, and before the year 2038"
+            f" more, and before the year 2038{_perhaps(text.strip())}"
         )
     return int(nanoseconds.to_integral_value())
 
 
-def _number(text: str, where: str) -> float:
+def _perhaps(text: str) -> str:
+    """Return what may be meant by a number that is not one, or by a time that is far too late."""
+    if text.count(",") == 1 and _is_number(text.replace(",", ".")):
+        return "; decimals are written with a point"
+    fits = [unit for unit, size in TIME_UNITS.items() if _could_be_now(text, size)]
+    return f"; did you mean --time-unit {fits[0]}?" if fits else ""
+
+
+def _could_be_now(text: str, size: Decimal | int) -> bool:
+    """Return whether a number of units of so many nanoseconds is a time of this century."""
+    return _is_number(text) and 946_684_800_000_000_000 < float(text) * int(size) < _LATEST_NS
+
+
+def _number(text: str, name: str, where: str) -> float:
     text = text.strip()
     if not text:
         return math.nan
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{shown(text)} in {where} is no number") from None
+        raise InputError(
+            f"{shown(text)} in column '{plain(name)}', {where}, is no number{_perhaps(text)}"
+        ) from None
 
 
 def _is_number(text: str) -> bool:

@@ -94,7 +94,11 @@ def _topics(shares: Sequence[str], table: Table) -> dict[str, list[int]]:
             if column not in table.columns:
                 nearest = did_you_mean(column, table.columns)
                 raise InputError(f"the table has no column '{plain(column)}'{nearest}")
-        topics[topic] = [table.columns.index(c) for c in listed.split(",")]
+            place = table.columns.index(column)
+            columns = topics.setdefault(topic, [])
+            if place in columns:
+                raise InputError(f"--topic names column '{plain(column)}' twice in {topic}")
+            columns.append(place)
     return topics
 
 
@@ -111,9 +115,9 @@ def _tell(
     say(f"{len(table.values)} rows over {seconds:.6g} s{rate} written to {target}")
     for topic, columns in names.items():
         say(f"{topic}: {', '.join(f'position.{column}' for column in columns)}")
-    missing = int(np.isnan(table.values).sum())
+    missing = int((~np.isfinite(table.values)).sum())
     if missing:
-        say(f"{missing} values are missing")
+        say(f"{missing} values are missing or not finite")
     if not arguments.topic:
         say("next, with the command's column:")
         say(f"  rffpsr inspect {target} --action {_DEFAULT_TOPIC}:position.COLUMN")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rffpsr_ros.cli.console import ProgressBar, say, say_json
-from rffpsr_ros.cli.outputs import check_writable, whole_folder
+from rffpsr_ros.cli.outputs import FORECASTS, check_writable, whole_folder
 from rffpsr_ros.cli.parser import Parser, fraction, whole_number
 from rffpsr_ros.cli.settings import add_reading_arguments
 from rffpsr_ros.errors import InputError
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
     with ProgressBar(quiet=arguments.quiet) as progress:
         progress("forecasting", 0.0)
         forecasts = _forecasts(model, arguments, progress)
-        if target.suffix == ".csv":
+        if _is_table(target):
             with write_atomically(target) as file:
                 count = write_table(file, forecasts, layout)
         else:
@@ -141,10 +141,15 @@ def _forecasts(
         raise InputError(f"no segment of bag {path} has {needed} ticks, so nothing was forecast")
 
 
+def _is_table(path: Path) -> bool:
+    """Return whether a table is wanted there, not a bag."""
+    return path.suffix.lower() == ".csv"
+
+
 def _target(text: str) -> Path:
     path = Path(text)
-    if path.suffix == ".csv":
-        return check_writable(path)
+    if _is_table(path):
+        return check_writable(path, FORECASTS)
     if path.suffix in (".mcap", ".db3", ".bag"):
         raise InputError(
             f"--out {text} names a storage file; a bag is a folder, such as {path.with_suffix('')}"

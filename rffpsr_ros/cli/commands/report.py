@@ -11,7 +11,7 @@ import argparse
 
 from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.judged_bags import add_judging_arguments, judge_bags
-from rffpsr_ros.cli.outputs import check_writable
+from rffpsr_ros.cli.outputs import PAGE, check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.models.loading import load
 from rffpsr_ros.report.write import Origin, write_report
@@ -26,7 +26,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the page and print the verdict."""
     model, file = load(arguments.model)
-    target = check_writable(arguments.out)
+    target = check_writable(arguments.out, PAGE)
     with ProgressBar(quiet=arguments.quiet) as progress:
         judged = judge_bags(arguments, model, progress)
         origin = Origin(judged.recordings.report, file, [arguments.words])

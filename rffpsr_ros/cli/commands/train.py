@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.cli.cluster_client import cluster_client
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json, warn
-from rffpsr_ros.cli.outputs import check_writable
+from rffpsr_ros.cli.outputs import PAGE, check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import (
     add_reading_arguments,
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> None:
     configuration, learning = _configured(arguments)
     target = check_writable(arguments.out)
     if arguments.report is not None:
-        check_writable(arguments.report)
+        check_writable(arguments.report, PAGE)
     began = time.monotonic()
     with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
         clock = StageClock(bar)
@@ -199,7 +199,7 @@ def _learn_more(arguments: argparse.Namespace) -> None:
     """Let a model learn from new bags too, and write it."""
     target, began = check_writable(arguments.out), time.monotonic()
     if arguments.report is not None:
-        check_writable(arguments.report)
+        check_writable(arguments.report, PAGE)
     with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
         clock = StageClock(bar)
         more = train_more(
@@ -220,7 +220,7 @@ def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, di
     if arguments.split and arguments.validation:
         raise InputError("--split names a validation part and so does --validation; give one")
     settings = list(arguments.set)
-    if arguments.seed is not None and arguments.model == DEFAULT:
+    if arguments.seed is not None:
         settings.append(f"{_LEARNING}seed={arguments.seed}")
     configuration = load_configuration(arguments.config, settings)
     keys = [parse_setting(setting)[0] for setting in settings]

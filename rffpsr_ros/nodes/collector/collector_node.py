@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import Any
 
+import rclpy
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.node import Node
@@ -25,9 +26,12 @@ from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.running import Failed, Finished, run
 
 NAME = COLLECTOR.name
+STOP, END_EPISODE = f"{EXCITATION.name}/stop", f"{LEARNER.name}/end_episode"
 LOOK_SECONDS = 0.02
 PATIENCE = 60.0
 """Seconds to wait for a service and its answer."""
+PATIENCE_AT_THE_END = 3.0
+"""So many at the end; the excitation takes one of them to see its last command arrive."""
 
 Condition = Callable[[], bool]
 
@@ -41,14 +45,22 @@ class CollectorNode(GuardedNode, Node):
         self._reset = reset_of(self._value("reset"), self._value("world"))
         self._script = self._steps()
         self._condition: Condition = lambda: True
+        self._timer: Any = None
+        self._begun: dict[str, str] = {}
+        """Services that end what was begun, in the order in which that is to be done, and what."""
 
     def begin(self) -> None:
         """Start the script."""
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_SECONDS, self._go_on, clock=steady)
+        self._timer = self.create_timer(LOOK_SECONDS, self._go_on, clock=steady)
 
     def close(self) -> None:
-        """Leave nothing behind: the excitation ends with zero by itself."""
+        """End what goes on: first the excitation, so that the robot stands still."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for service, what in self._begun.items():
+            ended = "is ended" if self._answers(service) else f"goes on: {service} does not answer"
+            self.get_logger().warning(f"{what} {ended}")
 
     def _go_on(self) -> None:
         try:
@@ -63,19 +75,33 @@ class CollectorNode(GuardedNode, Node):
         count = self._value("episodes")
         yield lambda: self.get_clock().now().nanoseconds > 0
         for number in range(1, count + 1):
-            yield from self._call(f"{EXCITATION.name}/stop")
+            yield from self._call(STOP)
+            self._begun.clear()
             if self._reset is not None:
                 yield from self._ask(self._reset.type, self._reset.service, self._reset)
             yield from self._settle(self._value("settle"))
             yield from self._call(f"{LEARNER.name}/start_episode")
+            recording = f"the recording of episode {number} of {count}"
+            self._begun = {STOP: "the excitation", END_EPISODE: recording}
             yield from self._call(f"{EXCITATION.name}/start")
             yield from self._pause(self._value("duration"))
-            yield from self._call(f"{LEARNER.name}/end_episode")
+            del self._begun[END_EPISODE]
+            yield from self._call(END_EPISODE)
             self.get_logger().info(f"episode {number} of {count} is recorded")
-        yield from self._call(f"{EXCITATION.name}/stop")
+        yield from self._call(STOP)
+        self._begun.clear()
 
     def _call(self, service: str) -> Iterator[Condition]:
         yield from self._ask(Trigger, service, None)
+
+    def _answers(self, service: str) -> bool:
+        """Call a service, past the script, and return whether it was done."""
+        client: Any = self.create_client(Trigger, service)
+        if not client.wait_for_service(PATIENCE_AT_THE_END):
+            return False
+        future = client.call_async(Trigger.Request())
+        rclpy.spin_until_future_complete(self, future, timeout_sec=PATIENCE_AT_THE_END)
+        return future.done() and bool(future.result().success)
 
     def _ask(self, kind: Any, service: str, reset: Any) -> Iterator[Condition]:
         """Call a service; an answer that it was not done ends the node."""

@@ -80,13 +80,13 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def close(self) -> None:
         """End the episode, which is kept, and the training, which leaves nothing."""
-        training, self._trainings.current = self._trainings.current, None
         try:
             if self._keeper is not None:
                 self._keeper.end()
         finally:
-            if training is not None:
-                training.cancel()
+            if self._trainings.current is not None:
+                self._outcome = self._trainings.cancel()
+                self._tell()
 
     def give_up(self) -> str:
         """End what is under way."""
@@ -240,10 +240,13 @@ class LearnerNode(GuardedNode, LifecycleNode):
         return self._places.refusal(values["model_path"])
 
     def _fail(self, sentence: str) -> None:
-        self._auto_start_after = monotonic() + PAUSE_SECONDS
         self._outcome = NodeFinding("learner", "error", sentence, {})
         self._complaints.error("learner", sentence)
         self._tell()
+
+    def _fail_to_record(self, sentence: str) -> None:
+        self._auto_start_after = monotonic() + PAUSE_SECONDS
+        self._fail(sentence)
 
     def _watch_episode(self, keeper: EpisodeKeeper) -> None:
         """Flush, and end an episode that is long enough or has no more room; start the next."""
@@ -254,7 +257,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
                 self._check_disk(keeper)
             except InputError as problem:
                 keeper.end()
-                self._fail(str(problem))
+                self._fail_to_record(str(problem))
                 return
             if longest and keeper.episode.duration >= longest:
                 keeper.end()
@@ -316,10 +319,11 @@ class LearnerNode(GuardedNode, LifecycleNode):
         if self._active:
             try:
                 self._watch_episode(self._keeper)
-                self._watch_count(self._keeper)
             except InputError as problem:
-                self._fail(str(problem))
+                self._fail_to_record(str(problem))
         try:
+            if self._active:
+                self._watch_count(self._keeper)
             self._outcome = self._trainings.watch() or self._outcome
         except InputError as problem:
             self._fail(str(problem))

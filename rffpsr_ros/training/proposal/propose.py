@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, did_you_mean, plain
 from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
@@ -24,8 +24,10 @@ _COMMAND_NAME = re.compile(
 _COMMAND_TYPES = re.compile(
     r"geometry_msgs/msg/Twist(Stamped)?$|Ackermann|JointJog|Thrust|ActuatorControl|MotorCommand"
 )
+_JOINT_STATE = "sensor_msgs/msg/JointState"
+_OF_JOINTS = ("position", "velocity", "effort")
 _ODOMETRY = "nav_msgs/msg/Odometry"
-_OBSERVED_TYPES = ("sensor_msgs/msg/JointState", "sensor_msgs/msg/Imu", _ODOMETRY)
+_OBSERVED_TYPES = (_JOINT_STATE, "sensor_msgs/msg/Imu", _ODOMETRY)
 _NO_SIGNAL = re.compile(
     r"/(tf|tf_static|rosout|rosout_agg|clock|parameter_events|diagnostics\w*|bond|statistics)$"
 )
@@ -116,10 +118,24 @@ def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
         raise InputError(topic.problem)
     if topic.timing.rate == 0:
         raise InputError(f"topic {topic.name} has {topic.count} messages; at least 2 are needed")
+    _check_fields(topic, choice.fields)
     fields = choice.fields or default_fields(topic.type, topic.fields)
     if not fields:
         raise InputError(f"topic {topic.name} ({topic.type}) has no numeric field that varies")
     return topic, fields
+
+
+def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
+    """Refuse joints that are in no message of a topic, and names of no field."""
+    known = [one.path for one in topic.fields]
+    kinds = {path.partition(".")[0] for path in known}
+    for field in fields:
+        kind, dot, _ = field.partition(".")
+        joint = bool(dot) and kind in _OF_JOINTS and topic.type == _JOINT_STATE and kind in kinds
+        name = not dot and field.isidentifier() and kind not in kinds
+        if (joint or name) and field not in known:
+            nearest = did_you_mean(field if dot else f".{field}", known)
+            raise InputError(f"topic {topic.name} has no field '{plain(field)}'{nearest}")
 
 
 def _commands(

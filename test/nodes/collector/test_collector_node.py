@@ -80,6 +80,27 @@ def test_a_service_that_refuses_is_named(ros: Ros) -> None:
     assert collector.process.wait(10) == 2
 
 
+@pytest.mark.parametrize("how", ["asked to", "a step fails"])
+def test_whatever_ends_it_the_robot_stands_still(ros: Ros, how: str) -> None:
+    from std_msgs.msg import Float64MultiArray
+
+    start_robot(ros, "synthetic", "[0.5]")
+    commands = ros.peer.collect("/joint_commands", Float64MultiArray)
+    everybody_listens(ros, "/joint_commands")
+    collector = ros.start("collector_node", episodes=2, duration=5.0, settle=0.0, use_sim_time=True)
+    ros.peer.until(lambda: sum(one.data[0] != 0 for one in commands) > 10, "the excitation")
+    if how == "asked to":
+        assert collector.end(within=5) == 0
+        collector.wait_for("the recording of episode 1 of 2 is ended")
+    else:
+        assert ros.peer.call("/rffpsr_learner/end_episode").success
+        collector.wait_for("rffpsr_learner/end_episode failed: ")
+        assert collector.process.wait(10) == 2
+    collector.wait_for("the excitation is ended")
+    ros.peer.until(lambda: commands[-1].data[0] == 0, "a last command of zero")
+    assert not ros.peer.call("/rffpsr_learner/end_episode").success  # nothing is recorded
+
+
 def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
     pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
     from sensor_msgs.msg import Image, JointState
