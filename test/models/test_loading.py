@@ -135,6 +135,25 @@ def test_header_and_arrays_are_of_one_reading(
     assert read.count(path) == 2
 
 
+def test_a_file_that_is_being_written_is_no_newer_one_yet(tmp_path: Path) -> None:
+    path = tmp_path / "model.psr"
+    path.write_bytes(b"half")
+    source = ModelSource()
+    source.look_for(str(path))
+    with pytest.raises(InputError):
+        source.load()
+    assert not source.written()
+    for content in (b"more of it", b"more of it, and more"):
+        path.write_bytes(content)
+        assert source.changed
+        assert not source.written()
+    assert source.written()
+    path.unlink()
+    assert source.gone
+    assert not source.changed
+    assert not source.written()
+
+
 @pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity", "9" * 5000])
 def test_a_number_that_json_lacks_is_damage(file_of_model: Path, number: str) -> None:
     header = json.dumps(dict(read_model_file(file_of_model).header)).encode()

@@ -233,12 +233,12 @@ class ControllerNode(ModelNode):
         assert self._robot.served is not None
         assert commanding is not None
         now_ns = self.get_clock().now().nanoseconds
-        changed, code = self._source.changed, self._robot.code.told
+        code = self._robot.code.told
         loop, newest = commanding.loop, commanding.newest
         return [
             control_finding(loop, newest, commanding.others(), self._value("dry_run")),
             inputs_finding(self._robot.inputs.values(), loop.follower, now_ns),
-            model_finding(self._robot.served, changed, code),
+            model_finding(self._robot.served, self._source, code),
         ]
 
 

@@ -184,7 +184,7 @@ class FilterNode(ModelNode):
         super()._make_a_round()
 
     def _look_after(self) -> None:
-        if self._source.changed and self._value("reload_when_newer"):
+        if self._value("reload_when_newer") and self._source.written():
             with suppress(InputError):  # it is logged, and the old model stays
                 self._on_reload()
         else:
@@ -203,7 +203,7 @@ class FilterNode(ModelNode):
         findings = [
             inputs_finding(self._robot.inputs.values(), follower, now.nanoseconds),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
-            model_finding(self._robot.served, self._source.changed, self._robot.code.told),
+            model_finding(self._robot.served, self._source, self._robot.code.told),
             outlier_finding(follower),
         ]
         self._complaints.follow(findings[1:])

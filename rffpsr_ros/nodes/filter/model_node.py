@@ -55,7 +55,7 @@ class ModelNode(GuardedNode, LifecycleNode):
             self, self.interface.parameters, self._on_parameters_set, self._refuses
         )
         self._source.look_for(self._value("model_path"))
-        self._active = self._told_to_wait = False
+        self._active = self._told_to_wait = self._finalized = False
         self._newest_ns = self._rounds = 0
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", DEPTH)
 
@@ -144,7 +144,8 @@ class ModelNode(GuardedNode, LifecycleNode):
         return self._guarded(self._stop_serving)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of everything."""
+        """Let go of everything, for good."""
+        self._told_to_wait = self._finalized = True
         return self._guarded(self._stop_serving)
 
     def _guarded(self, act: Any) -> TransitionCallbackReturn:
@@ -159,6 +160,8 @@ class ModelNode(GuardedNode, LifecycleNode):
 
     def _load_anew(self) -> None:
         """Serve the newest model; if that cannot be, the old one stays, and the refusal is told."""
+        if self._finalized:
+            raise InputError("the node was shut down; start it anew")
         if self._robot.follower is None:
             if not self._start():
                 raise InputError(self.none)
@@ -193,7 +196,7 @@ class ModelNode(GuardedNode, LifecycleNode):
         self._rounds += 1
         if self._serving:
             self._look_after()
-        elif self._value("autostart") and not self._told_to_wait and self._source.changed:
+        elif self._value("autostart") and not self._told_to_wait and self._source.written():
             self._start()
         if self._rounds % DIAGNOSTICS_EVERY == 0:
             findings = [*(self._found() if self._serving else [NOTHING_SERVED])]

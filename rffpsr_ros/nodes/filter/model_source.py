@@ -38,6 +38,7 @@ class ModelSource:
         self._given = ""
         self._places: ModelPlaces | None = None
         self._seen: tuple[Path, Fingerprint | None] | None = None
+        self._before: tuple[Path, Fingerprint | None] | None = None
 
     def refusal(self, values: Mapping[str, Any], serving: bool) -> str:
         """Return why a node that is ``serving`` a model or not cannot take parameters' values.
@@ -77,7 +78,18 @@ class ModelSource:
     @property
     def changed(self) -> bool:
         """Whether there is another file, or another content, than when it was loaded last."""
-        return self._look() != self._seen
+        return not self.gone and self._look() != self._seen
+
+    @property
+    def gone(self) -> bool:
+        """Whether there is no file."""
+        look = self._look()
+        return look is None or look[1] is None
+
+    def written(self) -> bool:
+        """Return whether a changed file is the same as at the last call: nobody writes it now."""
+        before, self._before = self._before, self._look()
+        return self.changed and self._before == before
 
     def _look(self) -> tuple[Path, Fingerprint | None] | None:
         try:

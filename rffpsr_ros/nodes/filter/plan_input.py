@@ -39,9 +39,10 @@ class PlanInput:
     def _take(self, message: Any, info: Mapping[str, int]) -> None:
         follower = self.follower
         if follower is None or follower.options.future_actions != "topic":
-            self._complaints.warn(
-                "plan", "a plan is ignored: the parameter future_actions is not 'topic'"
+            why = (
+                "the parameter future_actions is not 'topic'" if follower else "no model is served"
             )
+            self._complaints.warn("plan", f"a plan is ignored: {why}")
             return
         receive_ns = self._receive_time(info["received_timestamp"])
         if receive_ns is None:

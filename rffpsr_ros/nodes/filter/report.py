@@ -14,7 +14,7 @@ from rffpsr_ros.forecasting.novelty import Novelty
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
-from rffpsr_ros.nodes.filter.model_source import ServedModel
+from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, worst
 
 SILENT_SECONDS = 1.0
@@ -195,7 +195,7 @@ def forecast_finding(
     return NodeFinding("forecast", "ok", running, values)
 
 
-def model_finding(served: ServedModel, changed: bool, code: str) -> NodeFinding:
+def model_finding(served: ServedModel, source: ModelSource, code: str) -> NodeFinding:
     """Return which model is served, and by what ``code``."""
     model = served.model
     values = {
@@ -207,7 +207,10 @@ def model_finding(served: ServedModel, changed: bool, code: str) -> NodeFinding:
         "observations": ", ".join(model.signature.observation_names),
         "actions": ", ".join(model.signature.action_names),
     }
-    if changed:
+    if source.gone:
+        message = "the model file is gone; the model in memory stays in service"
+        return NodeFinding("model", "warn", message, values)
+    if source.changed:
         message = "there is a newer model file; call ~/reload to serve it"
         return NodeFinding("model", "warn", message, values)
     return NodeFinding("model", "ok", f"serving {served.path.name}", values)
@@ -286,6 +289,8 @@ def _errors(live: Any, reference: Any) -> Mapping[str, Any]:
         if squares is None:
             continue
         for horizon in sorted({1, (len(squares) + 1) // 2, len(squares)}):
-            root = float(np.sqrt(np.nanmean(squares[horizon - 1])))
-            values[f"{what} error at horizon {horizon}"] = root
+            known = squares[horizon - 1][~np.isnan(squares[horizon - 1])]
+            if known.size:
+                root = float(np.sqrt(known.mean()))
+                values[f"{what} error at horizon {horizon}"] = root
     return values

@@ -151,6 +151,42 @@ def test_another_model_is_served_after_cleanup_set_configure(
     watched.predicts()
 
 
+def test_after_its_shutdown_it_is_silent_whatever_becomes_of_the_model(
+    ros: Any, synthetic_model: Path, tmp_path: Path
+) -> None:
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    model, copy = tmp_path / "model.psr", tmp_path / "copy.psr"
+    for path in (model, copy):
+        shutil.copy(synthetic_model, path)
+    watched = Watched(ros, model)
+    watched.node.wait_for("serving")
+    shutdown = Transition(id=Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    request = ChangeState.Request(transition=shutdown)
+    assert watched.peer.call(f"{NODE}/change_state", ChangeState, request).success
+    said = len(watched.node.lines)
+    copy.replace(model)
+    watched.told("model", "no model is served")  # so rounds are made
+    answer = watched.peer.call(f"{NODE}/reload")
+    assert (answer.success, answer.message) == (False, "the node was shut down; start it anew")
+    watched.told("model", "no model is served")
+    assert watched.node.lines[said:] == []
+
+
+def test_a_model_file_that_is_gone_is_not_a_newer_one(
+    ros: Any, synthetic_model: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model.psr"
+    shutil.copy(synthetic_model, model)
+    watched = Watched(ros, model)
+    watched.node.wait_for("serving")
+    model.unlink()
+    watched.told("model", "the model file is gone; the model in memory stays in service")
+    shutil.copy(synthetic_model, model)
+    watched.told("model", "there is a newer model file")
+
+
 def test_what_is_waited_for_is_named_as_it_was_remapped(ros: Any, synthetic_model: Path) -> None:
     node = ros.start("filter_node", "/joint_states:=/arm/joints", model_path=synthetic_model)
     node.wait_for("waiting for a first sample of /arm/joints")

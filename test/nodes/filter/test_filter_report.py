@@ -15,6 +15,7 @@ from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.report import (
     TOLD_SECONDS,
     _by_observation,
+    _errors,
     clock_sentences,
     drift_sentence,
     outlier_finding,
@@ -112,3 +113,10 @@ def test_live_errors_are_told_by_observation_with_units() -> None:
         "live error at horizon 2: elbow": 3.0,
     }
     assert _by_observation(None, signature) == {}
+
+
+def test_of_a_horizon_at_which_nothing_was_seen_no_error_is_told() -> None:
+    squares = np.full((10, 2), np.nan)
+    squares[9] = [4.0, np.nan]
+    assert _errors(squares, None) == {"live error at horizon 10": 2.0}
+    assert _errors(np.full((10, 2), np.nan), None) == {}
