@@ -82,6 +82,9 @@ class Follower:
         How well the model predicts now.
     resets
         How often a belief began anew, by cause.
+    ended_by
+        The cause of the newest segment's end; empty before there is one, and while one is under
+        way.
     guard
         What keeps absurd inputs from the model, and how often it had to.
     ticks_since_outlier
@@ -113,6 +116,7 @@ class Follower:
         self.withheld = 0
         self.withholds = False
         self.resets: dict[str, int] = {}
+        self.ended_by = ""
         self.state: Any = None
         self._decode = decode
         self._sampler = Sampler(self.configuration, decode)
@@ -287,6 +291,7 @@ class Follower:
         """Start a segment; from the history, once there is one, or from the initial state."""
         self._check_columns()
         self._start_is_settled = True
+        self.ended_by = ""
         self.guard.gate.begin()
         self.state = self._carried
         if self.state is None:
@@ -327,6 +332,7 @@ class Follower:
         self.state = self._newest = None
         self.withholds = False
         self._history = None
+        self.ended_by = cause
         self.resets[cause] = self.resets.get(cause, 0) + 1
 
     def _check_columns(self) -> None:

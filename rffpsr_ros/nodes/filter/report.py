@@ -191,8 +191,21 @@ def forecast_finding(
             " publish_every, a shorter horizon, or train with folds: 1",
             values,
         )
+    if follower.ended_by == "missing":
+        return NodeFinding("forecast", "warn", missing_sentence(follower), values)
     running = "following" if follower.state is not None else "not following: no segment under way"
     return NodeFinding("forecast", "ok", running, values)
+
+
+def missing_sentence(follower: Follower) -> str:
+    """Return what is no longer seen, though messages arrive."""
+    names = follower.model.signature.observation_names
+    topic = follower.configuration.observations[0].topic
+    listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+    return (
+        f"not following: messages arrive on {topic}, but for longer than max_gap none gave a finite"
+        f" number for {listed}; compare names and values with those of training"
+    )
 
 
 def model_finding(served: ServedModel, source: ModelSource, code: str) -> NodeFinding:

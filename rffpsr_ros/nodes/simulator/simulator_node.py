@@ -179,10 +179,11 @@ class SimulatorNode(GuardedNode, Node):
                 return
             values = np.asarray(topic.values(message), dtype=np.float64)
             if values.shape != (width,) or not np.isfinite(values).all():
+                held = "numbers that are not finite" if values.size == width else values.size
                 self._complaints.error(
-                    topic.topic,
-                    f"a command on {topic.topic} is ignored: it holds {values.tolist()}, but"
-                    f" {width} finite numbers are needed",
+                    topic.topic,  # without the values: each message would be a line
+                    f"a command on {topic.topic} is ignored: it holds {held}, but {width} finite"
+                    " numbers are needed",
                 )
                 return
             self._complaints.over(topic.topic, f"commands on {topic.topic} are in order again")

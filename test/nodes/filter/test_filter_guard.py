@@ -187,6 +187,19 @@ def test_a_model_file_that_is_gone_is_not_a_newer_one(
     watched.told("model", "there is a newer model file")
 
 
+def test_a_joint_that_is_renamed_in_mid_run_is_told_of(ros: Any, synthetic_model: Path) -> None:
+    watched = Watched(ros, synthetic_model)
+    watched.begin()
+    watched.predicts()
+    for _ in range(15):
+        watched.robot.tick(name=["elbow"], position=[0.1])
+    watched.told("forecast", "none gave a finite number for ")
+    watched.node.wait_for("messages arrive on /joint_states, but for longer than max_gap")
+    assert watched.node.count("messages arrive on /joint_states") == 1
+    watched.predicts()
+    watched.told("forecast", "following")
+
+
 def test_what_is_waited_for_is_named_as_it_was_remapped(ros: Any, synthetic_model: Path) -> None:
     node = ros.start("filter_node", "/joint_states:=/arm/joints", model_path=synthetic_model)
     node.wait_for("waiting for a first sample of /arm/joints")
