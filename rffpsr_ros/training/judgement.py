@@ -27,7 +27,7 @@ from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.training.recordings import Split
-from rffpsr_ros.training.request import has_learned_from, kind_asked_for
+from rffpsr_ros.training.request import count_known, has_learned_from, kind_asked_for
 from rffpsr_ros.training.train import Trained
 from rffpsr_ros.training.validation import CROSS_VALIDATION
 
@@ -68,6 +68,8 @@ class Judgement:
         Judged is the test part; linear ARX is learned from the others.
     seen
         Whether the model has learned from just what it is judged on.
+    known
+        How many of the recordings that it is judged on are among those it has learned from.
     """
 
     path: str
@@ -78,6 +80,7 @@ class Judgement:
     covered: Coverage | None
     beyond: Sequence[Extrapolation]
     seen: bool
+    known: int = 0
     verdict: ModelVerdict = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +93,12 @@ class Judgement:
         if self.seen:
             judged_on += " that it has learned from"
             limits.insert(0, "recordings that it has not learned from will tell more")
+        elif self.known:
+            limits.insert(
+                0,
+                f"{self.known} of {len(self.parts.test)} recordings are among those that it has"
+                " learned from, whole or in part: others will tell more",
+            )
         said = verdict(paired_with_baseline(self.comparison.errors), judged_on, limits)
         object.__setattr__(self, "verdict", said)
 
@@ -175,6 +184,7 @@ def judge(
         covered,
         extrapolations(model, parts.test),
         has_learned_from(model, parts.test) if seen is None else seen,
+        count_known(model, parts.test) if seen is None else 0,
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rffpsr_ros.data.summary import STRETCH
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
@@ -21,6 +23,16 @@ REQUEST = "request"
 """The entry of a training record's options under which `request_of` stands."""
 
 
+BEGINNINGS = "beginnings"
+"""The entry of a request under which digests of the recordings' first ticks stand."""
+
+BEGINNING = 50
+"""So many ticks tell a recording apart from others, whatever part of it was learned from."""
+
+MOST_BEGINNINGS = 2000
+"""Of more recordings the first are remembered."""
+
+
 def request_of(
     kind: str, learner: Learner, parts: Split, workers: Workers = THIS_PROCESS
 ) -> dict[str, Any]:
@@ -29,7 +41,8 @@ def request_of(
     What the data decided is not part of it: the record's other options tell that.
     """
     data = fingerprint(parts.train, parts.validation, workers)
-    return {"kind": kind, "options": _options(learner), "data": data}
+    known = beginnings([*parts.train, *parts.validation])
+    return {"kind": kind, "options": _options(learner), "data": data, BEGINNINGS: known}
 
 
 def _options(learner: Any) -> dict[str, Any]:
@@ -82,6 +95,28 @@ def has_learned_from(model: PredictiveModel[Any], trajectories: Sequence[Traject
     request = model.record.options.get(REQUEST)
     known = request.get("data") if isinstance(request, Mapping) else None
     return known is not None and known == fingerprint(trajectories, ())
+
+
+def count_known(model: PredictiveModel[Any], trajectories: Sequence[Trajectory]) -> int:
+    """Return how many of these begin like a recording that a model was learned from."""
+    request = model.record.options.get(REQUEST)
+    known = request.get(BEGINNINGS) if isinstance(request, Mapping) else None
+    return sum(one in set(known) for one in beginnings(trajectories)) if known else 0
+
+
+def beginnings(trajectories: Sequence[Trajectory]) -> list[str]:
+    """Return digests of the first ticks of the first recordings, from where something changes.
+
+    Robots that stand still are all alike.
+    """
+    found = []
+    for trajectory in trajectories[:MOST_BEGINNINGS]:
+        early = trajectory.slice(0, min(STRETCH, len(trajectory)))
+        rows = np.hstack([early.observations, early.actions])
+        first = int(np.argmax((rows != rows[0]).any(axis=1)))
+        part = early.slice(first, min(first + BEGINNING, len(early)))
+        found.append(_digest(part).hex()[:12])
+    return found
 
 
 def fingerprint(

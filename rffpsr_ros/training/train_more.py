@@ -27,7 +27,13 @@ from rffpsr_ros.training.recordings import (
     Split,
     store_recordings,
 )
-from rffpsr_ros.training.request import REQUEST, fingerprint
+from rffpsr_ros.training.request import (
+    BEGINNINGS,
+    MOST_BEGINNINGS,
+    REQUEST,
+    beginnings,
+    fingerprint,
+)
 from rffpsr_ros.training.train import Trained
 from rffpsr_ros.training.verdict import VERDICT, remembered_verdict, training_verdict
 
@@ -159,7 +165,9 @@ def _remembering(
     if isinstance(asked, Mapping):
         digest = hashlib.sha256(str(asked.get("data")).encode())
         digest.update(fingerprint(recordings.trajectories, ()).encode())
-        options[REQUEST] = {**asked, "data": digest.hexdigest()[:16]}
+        known = [*asked.get(BEGINNINGS, ()), *beginnings(recordings.trajectories)]
+        data = digest.hexdigest()[:16]
+        options[REQUEST] = {**asked, "data": data, BEGINNINGS: known[:MOST_BEGINNINGS]}
     metrics = dict(model.record.metrics)
     metrics[VERDICT] = remembered_verdict(training_verdict(model, {}))
     return model.replaced(record=replace(model.record, options=options, metrics=metrics))

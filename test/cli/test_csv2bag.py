@@ -48,6 +48,21 @@ def test_columns_are_shared_out(run: Run, here: Path) -> None:
     }
 
 
+def test_a_topic_may_be_named_again_and_a_column_not(run: Run, here: Path) -> None:
+    (here / "t.csv").write_text("time,u,v,y\n0.0,1,inf,3\n0.1,3,4,5\n")
+    share = ["--topic", "/motor=u", "--topic", "/seen=y", "--topic", "motor=v"]
+    outcome = run("csv2bag", "t.csv", "--out", "bag", *share)
+    assert outcome.code == 0
+    assert "1 values are missing or not finite" in outcome.out
+    assert [values for _, values in contents(here / "bag")["/motor"]] == [
+        {"u": 1, "v": np.inf},
+        {"u": 3, "v": 4},
+    ]
+    outcome = run("csv2bag", "t.csv", "--out", "other", *share, "--topic", "/motor=u")
+    assert outcome.code == 2
+    assert "names column 'u' twice in /motor" in outcome.err
+
+
 def test_table_of_a_robot_goes_through_to_a_model(run: Run, workshop: Any, here: Path) -> None:
     voltage, angle = workshop.swing(400, 0)
     lines = [f"{k * 0.02},{angle[k]},{voltage[k]}" for k in range(400)]
@@ -86,8 +101,12 @@ def test_of_one_topic_the_columns_that_were_not_chosen_are_the_rest(
         ("time,a,a\n1,2,3\n", "two columns of t.csv are called 'a'"),
         ("a,b\n1,2\n", "no column called time"),
         ("time,a\n", "no rows"),
+        ("time;a\n1;2,5\n", "'2,5' in column 'a', row 2 of t.csv, is no number; decimals are"),
+        ("time;a\n1,5;2\n", "before the year 2038; decimals are written with a point"),
+        ("time,a\n1700000000000000000,1\n", "2038; did you mean --time-unit ns?"),
+        ("time,a\n1700000000000,1\n", "2038; did you mean --time-unit ms?"),
         ("time,a\n1,2\n2\n", "row 3 of t.csv has 1 cells, not 2"),
-        ("time,a\n1,x\n", "'x' in row 2 of t.csv is no number"),
+        ("time,a\n1,x\n", "'x' in column 'a', row 2 of t.csv, is no number"),
         ("time,a\n1,2\n1,3\n", "the time 1 in row 3 of t.csv is not after"),
         ("time,a\n-1,2\n", "'-1' in row 2 of t.csv is no time"),
         ("time,a\n1e999999999,2\n", "is no time"),

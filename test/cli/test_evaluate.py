@@ -145,3 +145,7 @@ def test_recordings_that_were_learned_from_are_called_that(
     assert run("train", robot, "--out", "m", *words, "--split", "0.6,0.2,0.2").code == 0
     said = run("evaluate", robot, "--model", "m", "--split", "0.6,0.2,0.2").out
     assert "learned from" not in said
+    for forgotten in ([], ["--split", "0.2,0.2,0.6"]):
+        said = run("evaluate", robot, "--model", "m", *forgotten).out
+        known = "1 of 1 recordings are among those that it has learned from, whole or in part"
+        assert (known in said) == (not forgotten)

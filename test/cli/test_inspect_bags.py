@@ -214,3 +214,14 @@ def test_jackal_from_the_command_line_alone(run: Run, shared: Path, here: Path) 
     names = {path.name for path in here.iterdir()}
     assert names == {"jackal.yaml", "m", "errors.png", "ahead.csv", "ahead"}
     assert re.search(r"imu.*rad/s", run("info", "m").out)
+
+
+@pytest.mark.parametrize(
+    ("field", "meant"), [("position.elbo", "position.elbow"), ("elbow", "position.elbow")]
+)
+def test_a_field_that_is_not_there_is_refused(
+    field: str, meant: str, run: Run, robot: Path
+) -> None:
+    outcome = run("inspect", robot, "--observation", f"/encoder:{field}")
+    assert outcome.code == 2
+    assert f"has no field '{field}'; did you mean '{meant}'?" in outcome.err

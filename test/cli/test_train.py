@@ -83,6 +83,20 @@ def test_a_recording_too_short_for_bands_still_gives_a_model(
     assert load_model(here / "m").bands is None
 
 
+def test_a_seed_is_for_every_model_that_draws(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["train", robot, "--config", configuration, "--bands", "none", "--quiet", "--no-check"]
+    small = ["--model", "rff_arx", "--set", "learning.features=20"]
+    for name, seed in (("a", 1), ("b", 1), ("c", 7)):
+        assert run(*words, "--out", name, *small, "--seed", seed).code == 0
+    first, again, other = ((here / name).read_bytes() for name in "abc")
+    assert first == again != other
+    outcome = run(*words, "--out", "d", "--model", "linear_arx", "--seed", 1)
+    assert outcome.code == 2
+    assert "a linear_arx model has no option 'seed'" in outcome.err
+
+
 @pytest.mark.parametrize(
     "kind", ["rff_psr", "hse_psr", "kalman", "linear_arx", "last_observation", "mean"]
 )
