@@ -32,7 +32,7 @@ from rffpsr_ros.cli.stage_clock import (
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.report import errors_as_json, text_table
 from rffpsr_ros.models.contract import TrainingRecord
-from rffpsr_ros.models.registry import DEFAULT, offered_kinds
+from rffpsr_ros.models.registry import DEFAULT, learner_class, offered_kinds
 from rffpsr_ros.parallel.processes import usable_cores
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.report.write import write_trained
@@ -216,14 +216,16 @@ def _learn_more(arguments: argparse.Namespace) -> None:
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, dict[str, Any]]:
-    """Return the configuration, and the options of learning that were given with the command."""
+    """Return the configuration, and the options of learning that were given with the command.
+
+    A seed is for whatever draws: a model that draws nothing may be given one too.
+    """
     if arguments.split and arguments.validation:
         raise InputError("--split names a validation part and so does --validation; give one")
-    settings = list(arguments.set)
-    if arguments.seed is not None:
-        settings.append(f"{_LEARNING}seed={arguments.seed}")
-    configuration = load_configuration(arguments.config, settings)
-    keys = [parse_setting(setting)[0] for setting in settings]
+    seed = [] if arguments.seed is None else [f"{_LEARNING}seed={arguments.seed}"]
+    configuration = load_configuration(arguments.config, [*arguments.set, *seed])
+    draws = "seed" in learner_class(arguments.model).configurable
+    keys = [parse_setting(setting)[0] for setting in (*arguments.set, *(seed if draws else ()))]
     given = [key.removeprefix(_LEARNING) for key in keys if key.startswith(_LEARNING)]
     return configuration, {key: configuration.learning.get(key) for key in given}
 
