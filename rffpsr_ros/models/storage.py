@@ -258,6 +258,8 @@ def _checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
 
 def _read_bytes(path: str | Path) -> bytes:
     try:
+        if _would_wait(Path(path)):
+            raise InputError(f"model file '{path}' cannot be read: it is not a regular file")
         with Path(path).open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as fault:
@@ -270,6 +272,11 @@ def _read_bytes(path: str | Path) -> bytes:
             " give a file that training wrote"
         )
     return content
+
+
+def _would_wait(path: Path) -> bool:
+    """Tell whether reading may wait for ever for somebody who writes, as with a named pipe."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _no_such_file(path: str | Path, form: str) -> InputError:

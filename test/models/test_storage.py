@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -154,6 +155,12 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
 def test_a_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         load_model(tmp_path)
+
+
+def test_a_named_pipe_is_said_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.psr")
+    with pytest.raises(InputError, match="cannot be read: it is not a regular file"):
+        load_model(tmp_path / "pipe.psr")
 
 
 @pytest.mark.parametrize("content", [b"", b"rate: 10\n", pickle.dumps([1])])
