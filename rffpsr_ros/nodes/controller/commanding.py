@@ -63,7 +63,7 @@ class Commanding:
             return
         self.publish(self.loop.disable(reason))
         self._commands.arrived(PATIENCE_SECONDS)
-        self._complaints.over("control")
+        self._complaints.over("control", at_once=True)
         self._node.get_logger().info(f"disabled: {reason}")
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class Commanding:
     def _tell(self) -> None:
         supervisor = self.loop.supervisor
         if supervisor.phase == "controlling":
-            self._complaints.over("control", "controlling")
+            self._complaints.over("control", "controlling", at_once=True)
         elif supervisor.phase == "waiting":
             self._complaints.warn("control", f"waiting: {supervisor.reason}")
         elif supervisor.phase == "stopped":

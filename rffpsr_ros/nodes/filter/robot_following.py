@@ -95,7 +95,7 @@ class RobotFollowing:
             self.stop(goes_on)
             self.code, self.served, self.follower, self.inputs = code, served, follower, inputs
             self.subscribe()
-            self._complaints.over("model")
+            self._complaints.over("model", at_once=True)
 
         return ReadyToFollow(follower, start)
 

@@ -193,7 +193,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         types = {one.topic: one.type for one in self._inputs.values()}
         label = self._value("episode.label")
         episode = keeper.start(types, typestore_of(types.values()), label)
-        self._complaints.over("learner")
+        self._complaints.over("learner", at_once=True)
         if self._outcome.level == "error":
             self._outcome = READY
         silent = [one.resolved for one in self._inputs.values() if not one.subscribed]

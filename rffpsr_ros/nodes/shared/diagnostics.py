@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from rffpsr_ros.nodes.shared.message_classes import make
@@ -73,17 +74,39 @@ def _printable(character: str) -> str:
     return character if character.isprintable() else repr(character)[1:-1]
 
 
-class Complaints:
-    """Logs a sentence when it becomes true, not as long as it stays so."""
+QUIET_SECONDS = 2.0
+"""How long nothing must be wrong with something that was complained of until it is in order."""
 
-    def __init__(self, logger: Any) -> None:
-        self._logger = logger
-        self._said: dict[str, str] = {}
+
+class _Complaint:
+    """What was said of something, when there was reason to last, and if it was in order since."""
+
+    def __init__(self, sentence: str, now: float) -> None:
+        self.sentence = sentence
+        self.newest = now
+        self.in_order = False
+
+
+class Complaints:
+    """Logs a sentence when it becomes true, not as long as it stays so.
+
+    What is in order and out of order in turn stays out of order.
+
+    Parameters
+    ----------
+    logger
+        What sentences are logged by.
+    now
+        A steady clock.
+    """
+
+    def __init__(self, logger: Any, now: Callable[[], float] = time.monotonic) -> None:
+        self._logger, self._now = logger, now
+        self._said: dict[str, _Complaint] = {}
 
     def error(self, about: str, sentence: str) -> None:
         """Log an error about something, unless it is what was said of it last."""
-        if self._said.get(about) != sentence:
-            self._said[about] = sentence
+        if self._is_new(about, sentence):
             self._logger.error(on_one_line(sentence))
 
     def errors(self, sentences: Iterable[str]) -> None:
@@ -93,8 +116,7 @@ class Complaints:
 
     def warn(self, about: str, sentence: str) -> None:
         """Log a warning about something, unless it is what was said of it last."""
-        if self._said.get(about) != sentence:
-            self._said[about] = sentence
+        if self._is_new(about, sentence):
             self._logger.warning(on_one_line(sentence))
 
     def follow(self, findings: Iterable[NodeFinding]) -> None:
@@ -107,7 +129,25 @@ class Complaints:
             else:
                 self.warn(finding.aspect, finding.message)
 
-    def over(self, about: str, sentence: str = "") -> None:
-        """Note that there is nothing to complain of any more; say so if there was."""
-        if self._said.pop(about, None) is not None and sentence:
-            self._logger.info(on_one_line(sentence))
+    def over(self, about: str, sentence: str = "", at_once: bool = False) -> None:
+        """Note that there is nothing to complain of any more; say so if there was.
+
+        Where that is noted again and again it counts once nothing was complained of for a while,
+        unless it counts ``at_once``.
+        """
+        complaint = self._said.get(about)
+        if complaint is None:
+            return
+        complaint.in_order = True
+        if at_once or self._now() - complaint.newest >= QUIET_SECONDS:
+            del self._said[about]
+            if sentence:
+                self._logger.info(on_one_line(sentence))
+
+    def _is_new(self, about: str, sentence: str) -> bool:
+        """Take note of a complaint, and tell whether it is to be said."""
+        before, now = self._said.get(about), self._now()
+        self._said[about] = _Complaint(sentence, now)
+        if before is None or before.sentence != sentence:
+            return True
+        return before.in_order and now - before.newest >= QUIET_SECONDS

@@ -28,6 +28,7 @@ from rffpsr_ros.nodes.simulator.interface import SIMULATOR
 from rffpsr_ros.nodes.simulator.learned_topics import learned_robot, told
 from rffpsr_ros.nodes.simulator.topics import ROBOTS, CommandTopic, SimulatedRobot
 from rffpsr_ros.nodes.simulator.world import simulated_world
+from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.simulation.live_simulation import LiveSimulation, checked_noise, period_ns
 
 NAME = SIMULATOR.name
@@ -178,11 +179,10 @@ class SimulatorNode(GuardedNode, Node):
             if self._simulation is None:
                 return
             values = np.asarray(topic.values(message), dtype=np.float64)
-            if values.shape != (width,) or not np.isfinite(values).all():
-                held = "numbers that are not finite" if values.size == width else values.size
+            if fault := _fault(values, width):
                 self._complaints.error(
-                    topic.topic,  # without the values: each message would be a line
-                    f"a command on {topic.topic} is ignored: it holds {held}, but {width} finite"
+                    topic.topic,
+                    f"a command on {topic.topic} is ignored: it holds {fault}, but {width} finite"
                     " numbers are needed",
                 )
                 return
@@ -207,6 +207,13 @@ class SimulatorNode(GuardedNode, Node):
             self.guard.forgive()
             self._timer.reset()
         return "the robot is back at the start"
+
+
+def _fault(values: Array, width: int) -> str:
+    """Return what is wrong with a command's values, whatever they are; empty if nothing is."""
+    if values.shape != (width,):
+        return f"{values.size} numbers"
+    return "" if np.isfinite(values).all() else "numbers that are not finite"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

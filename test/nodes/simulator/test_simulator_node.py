@@ -164,16 +164,26 @@ def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None
     ros.peer.publisher("/joint_commands", Float64MultiArray)
     ros.peer.matched("/joint_commands")
     ros.peer.until(lambda: states, "joint states")
-    for data in ([float("nan")], [float("nan")], [0.1]):
+
+    def send(*data: float) -> None:
         ros.peer.publish("/joint_commands", Float64MultiArray(data=data))
-    node.wait_for("in order again")
-    for data in ([0.1, 0.2], [0.3, 0.4]):
-        ros.peer.publish("/joint_commands", Float64MultiArray(data=data))
-    ros.peer.publish("/joint_commands", Float64MultiArray(data=[0.1]))
-    node.wait_for("it holds 2, but 1 finite numbers")
-    node.wait_for("in order again", 2)
-    assert node.count("it holds 2, but 1 finite numbers") == 1
-    assert node.count("it holds numbers that are not finite") == 1
+
+    def mended() -> int:
+        send(0.1)
+        return node.count("in order again")
+
+    for _ in range(5):
+        send(float("nan"))
+        send(0.1)
+    ros.peer.until(mended, "commands that are in order again")
+    for value in (0.1, 0.2, 0.3):
+        send(value, 0.2)
+    send(0.1)
+    node.wait_for("it holds 2 numbers, but 1 finite numbers are needed")
+    send(float("inf"))
+    node.wait_for("it holds numbers that are not finite", times=2)
+    assert node.count("it holds") == 3
+    assert node.count("in order again") == 1
     assert all(np.isfinite(state.position).all() for state in states)
     assert node.alive
 
