@@ -13,21 +13,21 @@ from typing import NamedTuple
 from rffpsr_ros.errors import InputError
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """Files of which one replaces another: what they are called, and what they begin with."""
 
     name: str
     begins: tuple[bytes, ...]
 
 
-PAGE = Kind("a page", (b"<!doctype html>",))
-PLOT = Kind(
+PAGE = FileKind("a page", (b"<!doctype html>",))
+PLOT = FileKind(
     "a plot", (b"\x89PNG", b"<?xml", b"<svg", b"%PDF", b"%!PS", b"\xff\xd8", b"RIFF", b"GIF8")
 )
-FORECASTS = Kind("a table of forecasts", (b"time,segment,",))
+FORECASTS = FileKind("a table of forecasts", (b"time,segment,",))
 
 
-def check_writable(path: str | Path, kind: Kind | None = None) -> Path:
+def check_writable(path: str | Path, kind: FileKind | None = None) -> Path:
     """Return ``path`` if a file can be written there: asked before hours of work, not after.
 
     Raises
@@ -50,7 +50,7 @@ def check_writable(path: str | Path, kind: Kind | None = None) -> Path:
     return target
 
 
-def _is_of(kind: Kind, target: Path) -> bool:
+def _is_of(kind: FileKind, target: Path) -> bool:
     """Return whether a file is of a kind, or empty."""
     try:
         with target.open("rb") as file:

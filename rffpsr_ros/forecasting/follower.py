@@ -16,7 +16,7 @@ from rffpsr_ros.forecasting.adaptation.adaptive_model import AdaptiveModel, take
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.future_actions import FutureActions, check_plan
 from rffpsr_ros.forecasting.live_error import LiveError
-from rffpsr_ros.forecasting.model_channels import channels_of
+from rffpsr_ros.forecasting.model_channels import channels_of, other_columns
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.guard import Guard
 from rffpsr_ros.models.trial import inference_model_tried
@@ -83,8 +83,7 @@ class Follower:
     resets
         How often a belief began anew, by cause.
     ended_by
-        The cause of the newest segment's end; empty before there is one, and while one is under
-        way.
+        The cause of the newest segment's end; empty while one is under way.
     guard
         What keeps absurd inputs from the model, and how often it had to.
     ticks_since_outlier
@@ -344,12 +343,4 @@ class Follower:
             if found != trained:
                 # What the first messages were like shall not decide on those after them.
                 self._sampler = Sampler(self.configuration, self._decode)
-                raise InputError(
-                    f"the {what} are now ({_listed(found)}) but the model was trained on"
-                    f" ({_listed(trained)}); serve it on the topics it was trained on"
-                )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    """Return names, which messages may bring along, as a sentence can hold them."""
-    return ", ".join(names if len(names) <= 12 else (*names[:12], f"... {len(names)} in all"))
+                raise InputError(other_columns(what, found, trained))

@@ -24,3 +24,16 @@ def channels_of(model: PredictiveModel[Any]) -> ChannelConfiguration:
     configuration = ChannelConfiguration.from_mapping(channels, "the model file")
     columns = model.signature.observation_names, model.signature.action_names
     return replace(configuration, columns=columns)
+
+
+def other_columns(what: str, found: tuple[str, ...], trained: tuple[str, ...]) -> str:
+    """Return what is to be said where columns are not those that a model was trained on."""
+    return (
+        f"the {what} are now ({_listed(found)}) but the model was trained on ({_listed(trained)});"
+        " serve it on the topics it was trained on"
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Return names, which messages may bring along, as a sentence can hold them."""
+    return ", ".join(names if len(names) <= 12 else (*names[:12], f"... {len(names)} in all"))

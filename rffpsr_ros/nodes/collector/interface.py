@@ -8,6 +8,8 @@ from rffpsr_ros.nodes.shared.parameters import EXECUTOR, Parameter
 _DESCRIPTION = """\
 Records episodes one after the other and ends: excitation stopped, robot reset, episode started,
 excitation started, episode ended. It calls the services of the other nodes, in its own namespace.
+Whatever ends it in the middle of an episode, a signal or a service that refuses, it first stops the
+excitation, so that the robot stands still, then ends the episode, and says so.
 
 ```
 ros2 launch rffpsr_ros collect.launch.py episodes:=25 duration:=10.0
