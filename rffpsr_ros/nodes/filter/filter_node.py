@@ -131,7 +131,7 @@ class FilterNode(ModelNode):
     def _tell(self, outcome: Outcome, follower: Follower) -> None:
         if isinstance(outcome, Step):
             self._complaints.over("feed", "the inputs fit the model again")
-            self._complaints.over("waiting", BEGIN[self._active])
+            self._complaints.over("waiting", BEGIN[self._active], at_once=True)
             if self._active:
                 self._outputs.publish(outcome, follower, self._value("lead"))
         else:
