@@ -108,6 +108,7 @@ def curves_of_diagnostics() -> set[str]:
         resets={},
         events={},
         withholds=False,
+        ended_by="",
         model=SimpleNamespace(
             signature=SimpleNamespace(
                 observation_names=tuple("abcd"), observation_units=(), period=0.05
