@@ -29,11 +29,11 @@ def channels_of(model: PredictiveModel[Any]) -> ChannelConfiguration:
 def other_columns(what: str, found: tuple[str, ...], trained: tuple[str, ...]) -> str:
     """Return what is to be said where columns are not those that a model was trained on."""
     return (
-        f"the {what} are now ({_listed(found)}) but the model was trained on ({_listed(trained)});"
+        f"the {what} are now ({listed(found)}) but the model was trained on ({listed(trained)});"
         " serve it on the topics it was trained on"
     )
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def listed(names: tuple[str, ...]) -> str:
     """Return names, which messages may bring along, as a sentence can hold them."""
     return ", ".join(names if len(names) <= 12 else (*names[:12], f"... {len(names)} in all"))

@@ -16,7 +16,7 @@ def check_type(name: str, value: Any, hint: Any) -> None:
     Raises
     ------
     InputError
-        If it is not one of the words, not a whole number, or not a finite number.
+        If it is not one of the words, no truth value, not a whole number, or not a finite number.
     """
     choices: tuple[Any, ...] = get_args(hint)
     if choices and all(isinstance(choice, str) for choice in choices):
@@ -26,6 +26,10 @@ def check_type(name: str, value: Any, hint: Any) -> None:
             )
         return
     if value is None and type(None) in choices:
+        return
+    if hint is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"option '{name}' is {value!r}; it must be True or False")
         return
     whole = hint is int or int in choices
     kinds: tuple[type, ...] = (int,) if whole else (int, float)
@@ -40,6 +44,18 @@ def _is_finite_number(value: Any, kinds: tuple[type, ...]) -> bool:
     if isinstance(value, int):
         return abs(value) < 2**63
     return float in kinds and isinstance(value, float) and bool(np.isfinite(value))
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse a seed that no random generator takes.
+
+    Raises
+    ------
+    InputError
+        If it is not a whole number, or less than 0.
+    """
+    check_type("seed", seed, int)
+    require("seed", seed, lambda v: v >= 0, "at least 0")
 
 
 def require(name: str, value: Any, holds: Callable[[Any], bool], words: str) -> None:

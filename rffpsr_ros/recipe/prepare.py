@@ -155,12 +155,13 @@ def _variant(
     parts: Sequence[Fold], options: RFFPSROptions, settings: RecipeSettings
 ) -> Variant | None:
     """Return folds for such windows; None where there are none, or one of them has too few."""
+    if not parts:
+        return None
     past, future = options.past, options.future
-    least = min((summarise(part.train, past, future).windows for part in parts), default=0)
-    if parts and options.rank == RFFPSROptions.rank:
+    least = min(summarise(part.train, past, future).windows for part in parts)
+    if options.rank == RFFPSROptions.rank:
         options = replace(options, rank=max(settings.least_rank, min(options.rank, least // 2 - 1)))
-    if parts:
-        options = options.following(least)
+    options = options.following(least)
     checked = _checked(parts, options, settings)
     return Variant(options, checked) if checked else None
 

@@ -61,6 +61,7 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
     heading = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
     _check_heading(heading, path)
     clock = _time_column(heading, time, path)
+    others = [i for i in range(len(heading)) if i != clock]
     times: list[int] = []
     values: list[list[float]] = []
     for number, row in enumerate(csv.reader(lines, delimiter=delimiter), 2):
@@ -74,13 +75,10 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
                 f"the time {row[clock].strip():.40} in row {number} of {path} is not after the one"
                 " before; times must increase"
             )
-        cells = [
-            (name, cell) for name, cell in zip(heading, row, strict=True) if name != heading[clock]
-        ]
-        values.append([_number(cell, name, f"row {number} of {path}") for name, cell in cells])
+        values.append([_number(row[i], heading[i], f"row {number} of {path}") for i in others])
     if not values:
         raise InputError(f"table {path} has no rows of numbers")
-    columns = [name for i, name in enumerate(heading) if i != clock]
+    columns = [heading[i] for i in others]
     return Table(columns, np.array(times, dtype=np.int64), np.array(values, dtype=np.float64))
 
 

@@ -15,7 +15,7 @@ from rffpsr_ros import __version__
 from rffpsr_ros.models.storage import ModelFile
 from rffpsr_ros.report.markup import Section, details, element, joined, table
 from rffpsr_ros.training.judgement import Judgement
-from rffpsr_ros.training.request import REQUEST, fingerprint
+from rffpsr_ros.training.request import REQUEST, digests
 
 _LIBRARIES = ("numpy", "scipy", "numba", "rosbags")
 
@@ -47,7 +47,7 @@ def reproduction_section(
             else []
         ),
         ("digest of the data learned from", str(request.get("data", "unknown"))),
-        ("digest of the data judged on", fingerprint(judgement.parts.test, ())),
+        ("digest of the data judged on", digests(judgement.parts.test)["data"]),
         ("this page by", f"rffpsr_ros {__version__}, Python {platform.python_version()}"),
         ("libraries", ", ".join(_library(name) for name in _LIBRARIES)),
         ("machine", f"{platform.system()} {platform.machine()}"),

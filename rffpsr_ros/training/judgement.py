@@ -27,7 +27,7 @@ from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.training.recordings import Split
-from rffpsr_ros.training.request import count_known, has_learned_from, kind_asked_for
+from rffpsr_ros.training.request import Known, kind_asked_for, known_of
 from rffpsr_ros.training.train import Trained
 from rffpsr_ros.training.validation import CROSS_VALIDATION
 
@@ -183,8 +183,7 @@ def judge(
         comparison,
         covered,
         extrapolations(model, parts.test),
-        has_learned_from(model, parts.test) if seen is None else seen,
-        count_known(model, parts.test) if seen is None else 0,
+        *(known_of(model, parts.test) if seen is None else Known(seen, 0)),
     )
 
 

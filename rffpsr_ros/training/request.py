@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,8 @@ def request_of(
 
     What the data decided is not part of it: the record's other options tell that.
     """
-    data = fingerprint(parts.train, parts.validation, workers)
-    known = beginnings([*parts.train, *parts.validation])
-    return {"kind": kind, "options": _options(learner), "data": data, BEGINNINGS: known}
+    known = digests(parts.train, parts.validation, workers)
+    return {"kind": kind, "options": _options(learner), **known}
 
 
 def _options(learner: Any) -> dict[str, Any]:
@@ -85,62 +84,71 @@ def model_of_same_training(path: Path, request: Mapping[str, Any]) -> Predictive
 
 def kind_asked_for(model: PredictiveModel[Any]) -> str:
     """Return the kind that training was asked for; several learners make models of one kind."""
-    request = model.record.options.get(REQUEST)
-    kind = request.get("kind") if isinstance(request, Mapping) else None
+    kind = _asked(model).get("kind")
     return kind if isinstance(kind, str) else model.kind
 
 
-def has_learned_from(model: PredictiveModel[Any], trajectories: Sequence[Trajectory]) -> bool:
-    """Return whether these are all that a model was learned from."""
+class Known(NamedTuple):
+    """What of some recordings a model was learned from."""
+
+    all_of_it: bool
+    """Whether these are just what it was learned from."""
+    recordings: int
+    """How many of them begin like one that it was learned from."""
+
+
+def known_of(model: PredictiveModel[Any], trajectories: Sequence[Trajectory]) -> Known:
+    """Return what of recordings a model was learned from, as far as its request tells."""
+    asked = _asked(model)
+    if "data" not in asked:
+        return Known(False, 0)
+    found, before = digests(trajectories), set(asked.get(BEGINNINGS, ()))
+    return Known(found["data"] == asked["data"], sum(one in before for one in found[BEGINNINGS]))
+
+
+def _asked(model: PredictiveModel[Any]) -> Mapping[str, Any]:
+    """Return the request that a model remembers; empty if it does not."""
     request = model.record.options.get(REQUEST)
-    known = request.get("data") if isinstance(request, Mapping) else None
-    return known is not None and known == fingerprint(trajectories, ())
+    return request if isinstance(request, Mapping) else {}
 
 
-def count_known(model: PredictiveModel[Any], trajectories: Sequence[Trajectory]) -> int:
-    """Return how many of these begin like a recording that a model was learned from."""
-    request = model.record.options.get(REQUEST)
-    known = request.get(BEGINNINGS) if isinstance(request, Mapping) else None
-    return sum(one in set(known) for one in beginnings(trajectories)) if known else 0
-
-
-def beginnings(trajectories: Sequence[Trajectory]) -> list[str]:
-    """Return digests of the first ticks of the first recordings, from where something changes.
-
-    Robots that stand still are all alike.
-    """
-    found = []
-    for trajectory in trajectories[:MOST_BEGINNINGS]:
-        early = trajectory.slice(0, min(STRETCH, len(trajectory)))
-        rows = np.hstack([early.observations, early.actions])
-        first = int(np.argmax((rows != rows[0]).any(axis=1)))
-        part = early.slice(first, min(first + BEGINNING, len(early)))
-        found.append(_digest(part).hex()[:12])
-    return found
-
-
-def fingerprint(
+def digests(
     train: Sequence[Trajectory],
-    validation: Sequence[Trajectory],
+    validation: Sequence[Trajectory] = (),
     workers: Workers = THIS_PROCESS,
-) -> str:
-    """Return a short digest of trajectories: the same data, the same digest."""
-    digest = hashlib.sha256()
+) -> dict[str, Any]:
+    """Return short digests of trajectories, as a request holds them: of all, and of beginnings.
+
+    The same data, the same digest. Each trajectory is read once.
+    """
+    digest, found = hashlib.sha256(), []
     for part in (train, validation):
         digest.update(f"{len(part)}\n".encode())
-        for trajectory in workers.map(_digest, part):
-            digest.update(trajectory)
-    return digest.hexdigest()[:16]
+        for whole, beginning in workers.map(_digests, part):
+            digest.update(whole)
+            found.append(beginning)
+    return {"data": digest.hexdigest()[:16], BEGINNINGS: found[:MOST_BEGINNINGS]}
 
 
-def _digest(trajectory: Trajectory) -> bytes:
-    """Return a digest of one trajectory, read a stretch at a time."""
-    digest = hashlib.sha256(repr(Signature.of(trajectory)).encode())
+def _digests(trajectory: Trajectory) -> tuple[bytes, str]:
+    """Return digests of one trajectory, read a stretch at a time, and of its first ticks.
+
+    These count from where something changes: robots that stand still are all alike.
+    """
+    kind = repr(Signature.of(trajectory)).encode()
+    whole, beginning = hashlib.sha256(kind), ""
     for start in range(0, len(trajectory), STRETCH):
-        stretch = trajectory.slice(start, start + STRETCH)
-        digest.update(stretch.observations.tobytes())
-        digest.update(stretch.actions.tobytes())
-    return digest.digest()
+        stretch = trajectory.slice(start, min(start + STRETCH, len(trajectory)))
+        observations, actions = stretch.observations, stretch.actions
+        whole.update(observations.tobytes())
+        whole.update(actions.tobytes())
+        if not start:
+            rows = np.hstack([observations, actions])
+            first = int(np.argmax((rows != rows[0]).any(axis=1)))
+            few = slice(first, first + BEGINNING)
+            part = observations[few].tobytes() + actions[few].tobytes()
+            beginning = hashlib.sha256(kind + part).hexdigest()[:12]
+    return whole.digest(), beginning
 
 
 def _other(path: Path, how: str) -> InputError:

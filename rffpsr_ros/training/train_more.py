@@ -27,13 +27,7 @@ from rffpsr_ros.training.recordings import (
     Split,
     store_recordings,
 )
-from rffpsr_ros.training.request import (
-    BEGINNINGS,
-    MOST_BEGINNINGS,
-    REQUEST,
-    beginnings,
-    fingerprint,
-)
+from rffpsr_ros.training.request import BEGINNINGS, MOST_BEGINNINGS, REQUEST, digests
 from rffpsr_ros.training.train import Trained
 from rffpsr_ros.training.verdict import VERDICT, remembered_verdict, training_verdict
 
@@ -164,8 +158,9 @@ def _remembering(
     asked = before.record.options.get(REQUEST)
     if isinstance(asked, Mapping):
         digest = hashlib.sha256(str(asked.get("data")).encode())
-        digest.update(fingerprint(recordings.trajectories, ()).encode())
-        known = [*asked.get(BEGINNINGS, ()), *beginnings(recordings.trajectories)]
+        new = digests(recordings.trajectories)
+        digest.update(new["data"].encode())
+        known = [*asked.get(BEGINNINGS, ()), *new[BEGINNINGS]]
         data = digest.hexdigest()[:16]
         options[REQUEST] = {**asked, "data": data, BEGINNINGS: known[:MOST_BEGINNINGS]}
     metrics = dict(model.record.metrics)

@@ -20,7 +20,7 @@ from rffpsr_ros.data.tick_windows import tick_windows
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
-from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.option_checks import check_seed, check_type, require
 from rffpsr_ros.models.output_error.gauss_newton import descend
 from rffpsr_ros.models.output_error.model import OutputErrorModel, OutputErrorParts
 from rffpsr_ros.models.output_error.recurrence import Recurrence, SimulatedStretches
@@ -103,8 +103,7 @@ class OutputError(InMemoryLearner[OutputErrorModel]):
             check_type(name, count, int)
             require(name, count, lambda v: v >= 1, "at least 1")
         require("ridge", ridge, lambda v: v > 0, "greater than 0")
-        check_type("seed", seed, int)
-        require("seed", seed, lambda v: v >= 0, "at least 0")
+        check_seed(seed)
         self.past, self.features, self.ridge, self.seed = past, features, ridge, seed
 
     def _fit(

@@ -12,7 +12,7 @@ from rffpsr_ros.data.windows import flatten
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
-from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.option_checks import check_seed, check_type, require
 from rffpsr_ros.models.rff_arx.model import RFFARXModel, RFFARXParts, WindowMap
 from rffpsr_ros.models.rff_arx.regression import HorizonFit, Rows, all_rows, fit_horizons
 from rffpsr_ros.models.training_set import training_signature
@@ -79,8 +79,7 @@ class RFFARX(InMemoryLearner[RFFARXModel]):
         for name, size in {"ridge": ridge, "bandwidth": bandwidth}.items():
             check_type(name, size, float | None if name == "ridge" else float)
             require(name, size, lambda v: v > 0, "greater than 0")
-        check_type("seed", seed, int)
-        require("seed", seed, lambda v: v >= 0, "at least 0")
+        check_seed(seed)
         self.past, self.future, self.features = past, future, features
         self.rank, self.ridge, self.bandwidth = rank, ridge, bandwidth
         self.one_shot, self.seed = one_shot, seed

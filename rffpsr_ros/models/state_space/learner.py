@@ -14,11 +14,10 @@ import numpy as np
 
 from rffpsr_ros.data.saturation import Bounds, learned_bounds
 from rffpsr_ros.data.scaling import Run, Scaling, forgiving_scaling, standardise
-from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.n4sid.learner import N4SID, ChoiceGrid
-from rffpsr_ros.models.option_checks import check_type, require
+from rffpsr_ros.models.option_checks import check_seed, check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.linear_start import Structure, linear_start, trajectory_of
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
@@ -89,11 +88,9 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         require("past", past, lambda v: v >= 2, "at least 2")
         require("stages", stages, lambda v: v >= 0, "at least 0")
         require("stages", stages, lambda v: v <= len(LENGTHS), f"at most {len(LENGTHS)}")
-        check_type("seed", seed, int)
-        require("seed", seed, lambda v: v >= 0, "at least 0")
+        check_seed(seed)
         for name, choice in {"saturating": saturating, "integrating": integrating}.items():
-            if not isinstance(choice, bool):
-                raise InputError(f"option '{name}' is {choice!r}; it must be True or False")
+            check_type(name, choice, bool)
         self.order, self.features, self.saturating = order, features, saturating
         self.integrating, self.past = integrating, past
         self.stages, self.seed = stages, seed

@@ -37,8 +37,8 @@ class ModelSource:
     def __init__(self) -> None:
         self._given = ""
         self._places: ModelPlaces | None = None
-        self._seen: tuple[Path, Fingerprint | None] | None = None
-        self._before: tuple[Path, Fingerprint | None] | None = None
+        self._seen: tuple[Path, Fingerprint] | None = None
+        self._before: tuple[Path, Fingerprint] | None = None
 
     def refusal(self, values: Mapping[str, Any], serving: bool) -> str:
         """Return why a node that is ``serving`` a model or not cannot take parameters' values.
@@ -78,26 +78,26 @@ class ModelSource:
     @property
     def changed(self) -> bool:
         """Whether there is another file, or another content, than when it was loaded last."""
-        return not self.gone and self._look() != self._seen
+        return self._is_new(self._look())
 
     @property
     def gone(self) -> bool:
         """Whether there is no file."""
-        look = self._look()
-        return look is None or look[1] is None
+        return self._look() is None
 
     def written(self) -> bool:
         """Return whether a changed file is the same as at the last call: nobody writes it now."""
         before, self._before = self._before, self._look()
-        return self.changed and self._before == before
+        return self._is_new(before) and self._before == before
 
-    def _look(self) -> tuple[Path, Fingerprint | None] | None:
+    def _is_new(self, look: tuple[Path, Fingerprint] | None) -> bool:
+        return look not in (None, self._seen)
+
+    def _look(self) -> tuple[Path, Fingerprint] | None:
+        """Return which file there is, and what tells its content; None if there is none."""
         try:
             path = served_model_path(self._given)
-        except InputError:
-            return None
-        try:
             status = path.stat()
-        except OSError:
-            return path, None
+        except (InputError, OSError):
+            return None
         return path, (status.st_ino, status.st_mtime_ns, status.st_size)

@@ -10,6 +10,7 @@ import numpy as np
 from rffpsr_ros.forecasting.adaptation.adaptive_model import correction_in
 from rffpsr_ros.forecasting.drift import COVERAGE, DriftAlarm, DriftTest
 from rffpsr_ros.forecasting.follower import Follower
+from rffpsr_ros.forecasting.model_channels import listed
 from rffpsr_ros.forecasting.novelty import Novelty
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.backlog import Backlog
@@ -201,10 +202,9 @@ def missing_sentence(follower: Follower) -> str:
     """Return what is no longer seen, though messages arrive."""
     names = follower.model.signature.observation_names
     topic = follower.configuration.observations[0].topic
-    listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
     return (
         f"not following: messages arrive on {topic}, but for longer than max_gap none gave a finite"
-        f" number for {listed}; compare names and values with those of training"
+        f" number for {listed(names)}; compare names and values with those of training"
     )
 
 
@@ -302,8 +302,8 @@ def _errors(live: Any, reference: Any) -> Mapping[str, Any]:
         if squares is None:
             continue
         for horizon in sorted({1, (len(squares) + 1) // 2, len(squares)}):
-            known = squares[horizon - 1][~np.isnan(squares[horizon - 1])]
-            if known.size:
-                root = float(np.sqrt(known.mean()))
+            row = squares[horizon - 1]
+            if not np.isnan(row).all():
+                root = float(np.sqrt(np.nanmean(row)))
                 values[f"{what} error at horizon {horizon}"] = root
     return values

@@ -89,8 +89,9 @@ def _learned_more(
     progress: Progress,
     workers: Workers,
 ) -> Learned:
-    new = _learned_by_some(new, _remembered(kept.recordings, forget), len(kept.stages))
-    mix = [*_remembered(kept.recordings, forget), *new]
+    old = _remembered(kept.recordings, forget)
+    new = _learned_by_some(new, old, len(kept.stages))
+    mix = [*old, *new]
     served, model = model, _judged(model, kept)
     more = _models(model, kept, new, mix, forget, settings, progress, workers)
     every = [one.trajectory(model.signature) for one in new]
@@ -110,6 +111,7 @@ def _learned_more(
             refreshed.append(member)
     progress("blend", 0.0)
     ticks = sum(map(len, every))
+    in_all = (1 - forget) * kept.ticks + ticks
     told = _told(kept, len(new), ticks, forget)
     if isinstance(model, EnsembleModel):
         made: PredictiveModel[Any] = blended_anew(
@@ -130,9 +132,9 @@ def _learned_more(
         tuple(one.stages for one in more[: len(kept.stages)]),
         everything,
         arx,
-        _sample(kept, new, forget, ticks),
+        _sample(old, new, ticks / in_all),
         kept.learned + len(new),
-        (1 - forget) * kept.ticks + ticks,
+        in_all,
     )
     return Learned(made, after)
 
@@ -307,12 +309,10 @@ def _models(
 
 
 def _sample(
-    kept: Kept, new: Sequence[KeptRecording], forget: float, ticks: int
+    old: Sequence[KeptRecording], new: Sequence[KeptRecording], share: float
 ) -> tuple[KeptRecording, ...]:
-    """Return the sample that is kept: of old and new recordings as many as they count."""
-    old = _remembered(kept.recordings, forget)
+    """Return the sample that is kept: of all ticks, new recordings have their ``share``."""
     if sum(len(one.actions) for one in (*old, *new)) <= KEPT_TICKS:
         return (*old, *new)
-    share = ticks / ((1 - forget) * kept.ticks + ticks)
     for_new = max(int(share * KEPT_TICKS), 1)
     return (*thinned(old, KEPT_TICKS - for_new), *thinned(new, for_new))
