@@ -9,6 +9,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.hindsight import mended, silent_after
 from rffpsr_ros.models.packing import Packing
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.psr.runtime.packed_ensemble import WINDOW, PackedMember
@@ -24,12 +25,17 @@ class TickWindow(NamedTuple):
     """(past, d_a)"""
     seen: Array
     """Whether any tick was seen, ()."""
+    silent: Array
+    """(d_o,): for how many ticks nothing was seen of each observation."""
 
     @classmethod
     def of_start(cls, observation: Array, action: Array, past: int) -> TickWindow:
         """Return the window in which nothing was seen: one tick, (d_o,), (d_a,), stands for all."""
         return cls(
-            np.tile(observation, (past, 1)), np.tile(action, (past, 1)), np.zeros((), dtype=bool)
+            np.tile(observation, (past, 1)),
+            np.tile(action, (past, 1)),
+            np.zeros((), dtype=bool),
+            np.zeros(len(observation), dtype=np.int64),
         )
 
     def after(self, observations: Array, actions: Array) -> TickWindow:
@@ -39,7 +45,14 @@ class TickWindow(NamedTuple):
             np.where(first, observations[..., :1, :], self.observations), observations
         )
         acted = append_rows(np.where(first, actions[..., :1, :], self.actions), actions)
-        return TickWindow(seen, acted, np.ones(seen.shape[:-2], dtype=bool))
+        return TickWindow(seen, acted, np.ones(seen.shape[:-2], dtype=bool), self.silent)
+
+    def mended(self, errors: Array, missing: Array) -> TickWindow:
+        """Return the window before a tick (d_o,), given how far it is from its forecast."""
+        return self._replace(
+            observations=mended(self.observations, errors, self.silent),
+            silent=silent_after(self.silent, missing),
+        )
 
 
 def append_rows(history: Array, newest: Array) -> Array:
@@ -94,8 +107,10 @@ class TickWindowModel(PredictiveModel[TickWindow]):
         seen = self.parts.observation_scaling.apply(observation)[..., None, :]
         acted = self.parts.action_scaling.apply(action)[..., None, :]
         missing = np.isnan(seen)
-        if missing.any():
-            seen = np.where(missing, self._forecast(state, acted), seen)
+        if missing.any() or state.silent.any():
+            expected = self._forecast(state, acted)
+            state = state.mended((seen - expected)[..., 0, :], missing[..., 0, :])
+            seen = np.where(missing, expected, seen)
         return state.after(seen, acted)
 
     @abstractmethod
@@ -117,18 +132,19 @@ class TickWindowPacking(Packing[TickWindow]):
         scaling = [np.concatenate(pair) for pair in zip(acted[:2], seen[:2], strict=True)]
         nothing = np.zeros((0, 0))
         packed = in_one_array([], [nothing, nothing, nothing, np.stack(scaling)])
-        self.member = PackedMember(WINDOW, packed, past * len(scaling[0]))
-        self._shapes = (past, len(seen.mean)), (past, len(acted.mean))
+        observed, self._past = len(seen.mean), past
+        self.member = PackedMember(WINDOW, packed, past * len(scaling[0]), silent=observed)
 
     def pack(self, state: TickWindow) -> Array | None:
         """Return a state's numbers, once it has seen a tick."""
         if state.observations.ndim != 2 or not state.seen or not len(state.observations):
             return None
-        return np.concatenate([state.observations.ravel(), state.actions.ravel()])
+        return np.concatenate([state.observations.ravel(), state.actions.ravel(), state.silent])
 
     def unpack(self, numbers: Array) -> TickWindow:
         """Return the state of numbers."""
-        (past, observed), shape = self._shapes
-        split = past * observed
-        seen, acted = numbers[:split].reshape(past, observed), numbers[split:].reshape(shape)
-        return TickWindow(seen, acted, np.ones((), dtype=bool))
+        split = self._past * self.member.silent
+        seen, acted, silent = np.split(numbers, [split, self.member.size])
+        past = self._past, -1
+        known = np.ones((), dtype=bool)
+        return TickWindow(seen.reshape(past), acted.reshape(past), known, silent.astype(np.int64))

@@ -26,6 +26,7 @@ from rffpsr_ros.export.graph import (
     transpose,
     where,
 )
+from rffpsr_ros.export.kinds.gaps import mended, silent_after, unbroken
 from rffpsr_ros.export.kinds.shared import Vector, put_row, restored, standardised
 from rffpsr_ros.export.program import Ahead, Description, SeenTick
 from rffpsr_ros.models.arx.model import LinearARXModel
@@ -148,7 +149,7 @@ def describe_arx(model: LinearARXModel) -> Description:
     lengths, _, columns, _, observed = parts.history_weights.shape
     acted = columns - observed
     most = float(past + future)
-    vector = Vector({"history": past * columns, "ticks": 1})
+    vector = Vector({"history": past * columns, "ticks": 1, "silent": observed})
     carried = Vector(
         {
             "history": past * columns,
@@ -164,10 +165,9 @@ def describe_arx(model: LinearARXModel) -> Description:
     )
     by_plan = parts.action_weights.transpose(0, 3, 4, 1, 2).reshape(lengths * future, observed, -1)
     intercept = parts.intercept.reshape(lengths * future, observed)
-    initial = model.initial_state()
 
     def begin(state: Node) -> Node:
-        return join([state, constant(np.zeros(1 + future * columns))])
+        return join([state[: past * columns + 1], constant(np.zeros(1 + future * columns))])
 
     def ahead(carry: Node, planned: Node) -> tuple[Node, Node]:
         """Return the carry after a tick and its forecast, both in standard units."""
@@ -205,15 +205,17 @@ def describe_arx(model: LinearARXModel) -> Description:
     def update(state: Node, tick: SeenTick) -> Node:
         acted_now = standardised(parts.action_scaling, tick.action)
         seen = standardised(parts.observation_scaling, tick.observation)
-        instead = where(total(tick.missing), ahead(begin(state), acted_now)[1], seen)
-        seen = where(tick.missing, instead, seen)
-        newest = join([vector.part(state, "history"), seen, acted_now])
+        history, silent = vector.part(state, "history"), vector.part(state, "silent")
+        expected = where(unbroken(silent, tick), seen, ahead(begin(state), acted_now)[1])
+        seen = where(tick.missing, expected, seen)
+        newest = join([mended(history, seen - expected, silent, columns), seen, acted_now])
         ticks = minimum(vector.number(state, "ticks") + 1.0, most)
-        return vector.after(history=newest[columns:], ticks=reshape(ticks, 1))
+        return vector.after(
+            history=newest[columns:], ticks=reshape(ticks, 1), silent=silent_after(silent, tick)
+        )
 
     def step(carry: Node, action: Node) -> Ahead:
         following, expected = ahead(carry, standardised(parts.action_scaling, action))
         return Ahead(following, restored(parts.observation_scaling, expected))
 
-    start = np.concatenate([initial.history.ravel(), [0.0]])
-    return Description(start, update, begin, step)
+    return Description(np.zeros(vector.size), update, begin, step)

@@ -26,6 +26,7 @@ from rffpsr_ros.export.graph import (
     total,
     where,
 )
+from rffpsr_ros.export.kinds.gaps import mended, silent_after
 from rffpsr_ros.export.kinds.shared import (
     Vector,
     conditioner,
@@ -77,10 +78,13 @@ class BeliefGraphs:
                 "age": 1,
                 "calm": 1,
                 "nis": 1,
+                "silent": layout.observed,
             }
         )
         initial = model.initial_state()
-        self.initial = np.concatenate([initial.belief, initial.past.ravel(), [0.0, 0.0, 1.0]])
+        self.initial = np.concatenate(
+            [initial.belief, initial.past.ravel(), [0.0, 0.0, 1.0], initial.silent]
+        )
 
     def update(self, state: Node, tick: SeenTick) -> Node:
         """Return the state after a tick; what was expected stands in for what is missing."""
@@ -101,8 +105,10 @@ class BeliefGraphs:
         following = self._conditioned(read, found)
         errors = where(tick.missing, constant(np.zeros(layout.observed)), seen - expected)
         nis = self._running_mean(self.state.number(state, "nis"), errors, tick.missing)
-        after = join([past[layout.columns :], acted, observation])
-        return self._watched(state, following, after, nis)
+        silent = self.state.part(state, "silent")
+        earlier = mended(past[layout.columns :], errors, silent, layout.columns, layout.acted)
+        after = join([earlier, acted, observation])
+        return self._watched(state, following, after, nis, silent_after(silent, tick))
 
     def begin(self, state: Node) -> Node:
         """Return the belief, and the ticks that terms look back at."""
@@ -162,7 +168,7 @@ class BeliefGraphs:
         moved = nis * NIS_MEMORY + mean * (1 - NIS_MEMORY)
         return where(less(count, 0.5), nis, moved)
 
-    def _watched(self, state: Node, belief: Node, past: Node, nis: Node) -> Node:
+    def _watched(self, state: Node, belief: Node, past: Node, nis: Node, silent: Node) -> Node:
         """Return the state, its belief found anew from the past if it is out of order."""
         monitor, history = self._parts.monitor, self._parts.history
         most = float(max(history.past, self._past)) + 1
@@ -185,6 +191,7 @@ class BeliefGraphs:
             age=reshape(age, 1),
             calm=reshape(where(again, constant(0.0), calm), 1),
             nis=reshape(where(again, constant(1.0), nis), 1),
+            silent=silent,
         )
 
     def _from_past(self, past: Node) -> Node:

@@ -53,6 +53,11 @@ class Vector:
             for (name, size), end in zip(sizes.items(), ends, strict=True)
         }
 
+    @property
+    def size(self) -> int:
+        """Return how many numbers all parts have."""
+        return max(part.stop for part in self._parts.values())
+
     def part(self, vector: Node, name: str) -> Node:
         """Return a part (size,)."""
         return vector[self._parts[name]]

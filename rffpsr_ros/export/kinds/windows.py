@@ -18,10 +18,10 @@ from rffpsr_ros.export.graph import (
     product,
     reshape,
     take,
-    total,
     waves,
     where,
 )
+from rffpsr_ros.export.kinds.gaps import mended, silent_after, unbroken
 from rffpsr_ros.export.kinds.shared import Vector, features, put_row, restored, standardised
 from rffpsr_ros.export.program import Ahead, Description, SeenTick
 from rffpsr_ros.models.output_error.model import OutputErrorModel
@@ -42,10 +42,21 @@ class TickGraphs:
         self.past, self.observed = model.past, len(model.parts.observation_scaling.mean)
         self.acted = len(model.parts.action_scaling.mean)
         start = model.initial_state()
-        self.initial = np.concatenate([start.observations.ravel(), start.actions.ravel(), [0.0]])
-        self.vector = Vector(
-            {"seen": self.past * self.observed, "acted": self.past * self.acted, "any": 1}
+        self.initial = np.concatenate(
+            [start.observations.ravel(), start.actions.ravel(), [0.0], start.silent]
         )
+        self.vector = Vector(
+            {
+                "seen": self.past * self.observed,
+                "acted": self.past * self.acted,
+                "any": 1,
+                "silent": self.observed,
+            }
+        )
+
+    def window(self, state: Node) -> Node:
+        """Return the ticks of a state, observations before actions."""
+        return state[: self.past * (self.observed + self.acted)]
 
     def after(self, state: Node, seen: Node, acted: Node) -> Node:
         """Return the window after n ticks, observations (n d_o,) and actions (n d_a,)."""
@@ -60,7 +71,8 @@ class TickGraphs:
             before = where(less(known, 0.5), first, before)
             joined = join([before, newest])
             parts.append(joined[joined.size - before.size :])
-        return self.vector.after(seen=parts[0], acted=parts[1], any=constant([1.0]))
+        silent = self.vector.part(state, "silent")
+        return self.vector.after(seen=parts[0], acted=parts[1], any=constant([1.0]), silent=silent)
 
     def update(self, forecast: Callable[[Node, Node], Node]) -> Callable[[Node, SeenTick], Node]:
         """Return the update, given what forecasts a tick (d_o,) from a state and an action."""
@@ -68,8 +80,17 @@ class TickGraphs:
         def updated(state: Node, tick: SeenTick) -> Node:
             acted = standardised(self._parts.action_scaling, tick.action)
             seen = standardised(self._parts.observation_scaling, tick.observation)
-            instead = where(total(tick.missing), forecast(state, acted), seen)
-            return self.after(state, where(tick.missing, instead, seen), acted)
+            silent = self.vector.part(state, "silent")
+            expected = where(unbroken(silent, tick), seen, forecast(state, acted))
+            seen = where(tick.missing, expected, seen)
+            before = self.vector.part(state, "seen")
+            state = self.vector.after(
+                seen=mended(before, seen - expected, silent, self.observed),
+                acted=self.vector.part(state, "acted"),
+                any=self.vector.part(state, "any"),
+                silent=silent_after(silent, tick),
+            )
+            return self.after(state, seen, acted)
 
         return updated
 
@@ -88,7 +109,7 @@ def describe_output_error(model: OutputErrorModel) -> Description:
         return clip(last + (change + constant(parts.weights[0])), *recurrence.bounds)
 
     def begin(state: Node) -> Node:
-        return state[: state.size - 1]
+        return ticks.window(state)
 
     def step(carry: Node, action: Node) -> Ahead:
         acted = standardised(parts.action_scaling, action)
@@ -131,7 +152,7 @@ def describe_rff_arx(model: RFFARXModel) -> Description:
     weights = parts.weights.transpose(0, 2, 1) / np.sqrt(units)
 
     def phases_of(window: Node) -> Node:
-        return product(parts.features.history, window[: window.size - 1])
+        return product(parts.features.history, ticks.window(window))
 
     def begin(state: Node) -> Node:
         nothing = constant(np.zeros(future * (ticks.acted + ticks.observed)))

@@ -20,6 +20,7 @@ from rffpsr_ros.models.arx.packing import LinearARXPacking
 from rffpsr_ros.models.arx.state import LinearARXState
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.derivatives import by_plan, in_units, unit_plans
+from rffpsr_ros.models.hindsight import mended, silent_after
 from rffpsr_ros.models.tick_window import append_rows
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
@@ -70,18 +71,26 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
 
     def initial_state(self) -> LinearARXState:
         """Return the state in which nothing was seen."""
+        columns, observed = self.parts.history_weights.shape[2:5:2]
         return LinearARXState(
-            np.zeros((self.past, self.parts.history_weights.shape[2])), np.zeros((), dtype=np.int64)
+            np.zeros((self.past, columns)),
+            np.zeros((), dtype=np.int64),
+            np.zeros(observed, dtype=np.int64),
         )
 
     def update(self, state: LinearARXState, action: Array, observation: Array) -> LinearARXState:
         """Return the history with the new tick; the forecast stands in for missing entries."""
-        missing = np.isnan(observation)
-        if missing.any():
-            expected = self.predict(state, action[..., None, :])[..., 0, :]
-            observation = np.where(missing, expected, observation)
-        seen = self.parts.observation_scaling.apply(observation)[..., None, :]
-        return _after(state, seen, self.parts.action_scaling.apply(action)[..., None, :])
+        seen = self.parts.observation_scaling.apply(observation)
+        acted = self.parts.action_scaling.apply(action)
+        missing = np.isnan(seen)
+        if missing.any() or state.silent.any():
+            expected = self._forecast(state, acted[..., None, :])[..., 0, :]
+            history = mended(state.history[..., : seen.shape[-1]], seen - expected, state.silent)
+            history = np.concatenate([history, state.history[..., seen.shape[-1] :]], axis=-1)
+            silent = silent_after(state.silent, missing)
+            state = state._replace(history=history, silent=silent)
+            seen = np.where(missing, expected, seen)
+        return _after(state, seen[..., None, :], acted[..., None, :])
 
     def predict(self, state: LinearARXState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
@@ -96,10 +105,10 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
         shape = actions.shape[-2:]
         ticks, which = np.unique(np.minimum(state.ticks, self.past), return_inverse=True)
         plans = np.concatenate([np.zeros((1, *shape)), unit_plans(*shape)])
-        nothing = np.zeros(state.history.shape[-2:])
         found = []
         for seen in ticks:
-            still, *moved = self._roll_out(LinearARXState(nothing, np.asarray(seen)), plans)
+            nothing = self.initial_state()._replace(ticks=np.asarray(seen))
+            still, *moved = self._roll_out(nothing, plans)
             found.append(by_plan(np.array(moved) - still, *shape))
         jacobian = in_units(
             np.array(found), self.parts.observation_scaling, self.parts.action_scaling
@@ -149,4 +158,5 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
 def _after(state: LinearARXState, observations: Array, actions: Array) -> LinearARXState:
     """Return the state after more ticks, (n, d_o) and (n, d_a), in standard units."""
     newest = np.concatenate([observations, actions], axis=-1)
-    return LinearARXState(append_rows(state.history, newest), state.ticks + newest.shape[-2])
+    history = append_rows(state.history, newest)
+    return LinearARXState(history, state.ticks + newest.shape[-2], state.silent)

@@ -33,14 +33,18 @@ class LinearARXPacking(Packing[LinearARXState]):
         offset = offset - responses @ np.tile(acted.mean, self.longest)
         scaling = [np.concatenate(pair) for pair in zip(acted[:2], seen[:2], strict=True)]
         packed = in_one_array([], [history, responses, offset[None], np.stack(scaling)])
-        self.member = PackedMember(HISTORY, packed, self._shape[0] * self._shape[1] + 1)
+        self._size = self._shape[0] * self._shape[1]
+        self.member = PackedMember(HISTORY, packed, self._size + 1, silent=observed)
 
     def pack(self, state: LinearARXState) -> Array | None:
         """Return a state's numbers, once it remembers as much as the longest regression takes."""
         if state.history.ndim != 2 or state.ticks < self._needed:
             return None
-        return np.append(state.history, state.ticks)
+        return np.concatenate([state.history.ravel(), [state.ticks], state.silent])
 
     def unpack(self, numbers: Array) -> LinearARXState:
         """Return the state of numbers."""
-        return LinearARXState(numbers[:-1].reshape(self._shape), np.int64(numbers[-1]))
+        history, ticks, silent = np.split(numbers, [self._size, self._size + 1])
+        return LinearARXState(
+            history.reshape(self._shape), np.int64(ticks[0]), silent.astype(np.int64)
+        )

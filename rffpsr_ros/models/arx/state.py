@@ -14,3 +14,5 @@ class LinearARXState(NamedTuple):
     """(past, d_o + d_a)"""
     ticks: Any
     """How many were seen so far, () integer."""
+    silent: Array
+    """(d_o,): for how many ticks nothing was seen of each observation."""

@@ -80,7 +80,7 @@ class CompiledEnsemble:
         self._packings[MOST:] = [None] * len(self._packings[MOST:])
         packed = [one.member for one in self._packings if one is not None]
         self._rows = np.cumsum([one is not None for one in self._packings]) - 1
-        ends = np.cumsum([0, *(one.size for one in packed)]).tolist()
+        ends = np.cumsum([0, *(one.room for one in packed)]).tolist()
         self._slices = [
             slice(ends[row], ends[row + 1]) if one is not None else slice(0)
             for one, row in zip(self._packings, self._rows, strict=True)

@@ -144,6 +144,7 @@ class RFFARXModel(TickWindowModel):
             np.zeros((count, directions, *state.observations.shape[1:])),
             np.zeros((count, directions, *state.actions.shape[1:])),
             np.repeat(state.seen[:, None], directions, axis=1),
+            np.repeat(state.silent[:, None], directions, axis=1),
         )
         moves = np.broadcast_to(unit_plans(horizon, acted), (count, directions, horizon, acted))
         blocks = []

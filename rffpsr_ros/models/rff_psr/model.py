@@ -8,6 +8,7 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.hindsight import mended, silent_after
 from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY, Events
 from rffpsr_ros.models.rff_psr.packing import RFFPSRPacking
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
 
 _EARLIER, _LATER, _NEWEST = np.s_[..., :-1, :], np.s_[..., 1:, :], np.s_[..., -1, :]
-_UNUSUAL = np.array([[i >> 2 & 1, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(8)])
+_UNUSUAL = np.array([[0, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(4)])
 """What is added to a state's events, by what compiled code says was unusual."""
 
 
@@ -68,6 +69,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             np.zeros((), np.int64),
             np.zeros((), np.int64),
             np.ones(()),
+            np.zeros(self._step.layout.observed, np.int64),
             np.array(Events.none()),
         )
 
@@ -88,21 +90,24 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
-        if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
+        steady = state.belief.ndim == 1 and state.age > 0
+        if self._compiled is not None and steady and not any(state.silent.tolist()):
             compiled = self._compiled.tick(state.belief, state.past, action, observation)
             if compiled is not None:
                 belief, past, squared, kinds = compiled
-                nis, events = state.nis, state.events
-                if squared == squared:  # else nothing was seen
-                    nis = _running_mean(float(nis), squared)
+                nis, events = _running_mean(float(state.nis), squared), state.events
                 if nis <= self.parts.monitor.nis:
                     if kinds:
                         events = events + _UNUSUAL[kinds]
                     age, calm = int(state.age) + 1, int(state.calm) + 1
-                    return RFFPSRState(belief, past, age, calm, nis, events)
+                    return RFFPSRState(belief, past, age, calm, nis, state.silent, events)
         past = self._with_tick(state.past, action, observation)
         belief, error, unusual = self._step.advance(state.belief, past)
-        events = state.events
+        events, silent = state.events, state.silent
+        if unusual is not None or silent.any():
+            earlier = past[_EARLIER][self._at_observation]
+            earlier[:] = mended(earlier, error, silent)
+            silent = silent_after(silent, np.isnan(error))
         if unusual is None:
             innovation = (error * error).dot(self._innovation_weights)
         else:
@@ -112,7 +117,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         nis = _running_mean(state.nis, innovation)
         if unusual is not None:
             nis = np.where(np.isfinite(innovation), nis, state.nis)
-        after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, nis, events)
+        after = RFFPSRState(belief, past, state.age + 1, state.calm + 1, nis, silent, events)
         if belief.ndim == 2:
             return self._watch(after)
         low, high, most = self._normal
@@ -202,7 +207,8 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
             return None
         past = self._past, len(self._tick_scaling.mean)
         belief, rank = len(parts.parameters.initial), parts.structure.observation.size
-        return RFFPSRPacking(packed(*self._to_be_compiled()), belief, rank, past)
+        observed = self._step.layout.observed
+        return RFFPSRPacking(packed(*self._to_be_compiled()), belief, rank, past, observed)
 
     def _compile(self) -> CompiledStep | None:
         """Return the compiled step, if this model has one and numba is there."""
@@ -220,7 +226,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
     def _to_be_compiled(self) -> ToBeCompiled:
         scaling, parts = self._tick_scaling, self.parts
         given = scaling.mean, scaling.deviation, self._innovation_weights, self._normal
-        return ToBeCompiled(parts.parameters, parts.structure, *given, self._expected)
+        return ToBeCompiled(parts.parameters, parts.structure, *given)
 
     def _with_tick(self, past: Array, action: Array, observation: Array) -> Array:
         """Return the past with one more tick, standardised."""

@@ -23,13 +23,17 @@ class RFFPSRPacking(Packing[RFFPSRState]):
         How many numbers a belief has, and rows its covariance.
     past
         The shape of a state's past.
+    observed
+        d_o.
     """
 
     longest = sys.maxsize
 
-    def __init__(self, parts: Array, belief: int, rank: int, past: tuple[int, int]) -> None:
+    def __init__(
+        self, parts: Array, belief: int, rank: int, past: tuple[int, int], observed: int
+    ) -> None:
         size = belief + past[0] * past[1] + TAIL
-        self.member = PackedMember(RFF_PSR, parts, size, belief, rank)
+        self.member = PackedMember(RFF_PSR, parts, size, belief, rank, observed)
         self._past = past
 
     def pack(self, state: RFFPSRState) -> Array | None:
@@ -37,12 +41,23 @@ class RFFPSRPacking(Packing[RFFPSRState]):
         if state.belief.ndim != 1 or not state.age > 0:
             return None
         counts = [state.nis, state.age, state.calm]
-        return np.concatenate([state.belief, state.past.ravel(), counts, state.events])
+        return np.concatenate(
+            [state.belief, state.past.ravel(), counts, state.events, state.silent]
+        )
 
     def unpack(self, numbers: Array) -> RFFPSRState:
         """Return the state of numbers."""
-        states = self.member.states
-        past = numbers[states:-TAIL].reshape(self._past)
-        nis, age, calm = numbers[-TAIL : 3 - TAIL].tolist()
-        events = numbers[3 - TAIL :].astype(np.int64)
-        return RFFPSRState(numbers[:states], past, int(age), int(calm), nis, events)
+        _, _, size, states, *_ = self.member
+        belief, past, counts, events, silent = np.split(
+            numbers, [states, size - TAIL, size - TAIL + 3, size]
+        )
+        nis, age, calm = counts.tolist()
+        return RFFPSRState(
+            belief,
+            past.reshape(self._past),
+            int(age),
+            int(calm),
+            nis,
+            silent.astype(np.int64),
+            events.astype(np.int64),
+        )

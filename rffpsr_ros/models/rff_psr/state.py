@@ -15,4 +15,5 @@ class RFFPSRState(NamedTuple):
     age: Any  # (), an array or a number: ticks since the episode's start
     calm: Any  # (): ticks since the belief was last rebuilt
     nis: Any  # (): running mean of squared innovations; 1 is as in training
+    silent: Array  # (d_o,): for how many ticks nothing was seen of each observation
     events: Array  # (6,) counts, see `RFFPSRModel.events`

@@ -60,10 +60,7 @@ def update_linear(packed: Array, base: int, state: Array, newest: Array, after: 
 def update_history(
     packed: Array, base: int, state: Array, newest: Array, acted: int, after: Array
 ) -> None:
-    """Write the history (past (d_o + d_a),), and behind it the number of ticks, after a tick.
-
-    What was not seen is replaced by the forecast for it.
-    """
+    """Write the history (past (d_o + d_a),), and behind it the number of ticks, after a tick."""
     columns, scaling = len(newest), double(packed, base, WINDOW_SCALING)
     held, observed = len(state) - 1, len(newest) - acted
     for i in range(held - columns):
@@ -73,32 +70,15 @@ def update_history(
         value = (newest[k] - scaling[0, k]) / scaling[1, k]
         after[held - acted + k] = value
     for o in range(observed):
-        value = newest[acted + o]
-        if np.isnan(value):
-            value = _expected(packed, base, state, newest, acted, o)
-        after[held - columns + o] = (value - scaling[0, acted + o]) / scaling[1, acted + o]
-
-
-@part
-def _expected(packed: Array, base: int, state: Array, newest: Array, acted: int, o: int) -> float:
-    """Return what the observation ``o`` of a tick was expected to be, given its action."""
-    outputs, responses = double(packed, base, OUTPUTS), double(packed, base, RESPONSES)
-    total = double(packed, base, OFFSET)[0, o]
-    for k in range(outputs.shape[1]):
-        total += outputs[o, k] * state[k]
-    for a in range(acted):
-        total += responses[o, a] * newest[a]
-    return float(total)
+        value = newest[acted + o] - scaling[0, acted + o]
+        after[held - columns + o] = value / scaling[1, acted + o]
 
 
 @part
 def update_window(
     packed: Array, base: int, state: Array, newest: Array, acted: int, after: Array
-) -> bool:
-    """Write a window, observations (past, d_o) before actions (past, d_a), after a tick.
-
-    Tell whether that could be done: not if something is missing.
-    """
+) -> None:
+    """Write a window, observations (past, d_o) before actions (past, d_a), after a tick."""
     scaling, observed = double(packed, base, WINDOW_SCALING), len(newest) - acted
     past = len(state) // len(newest)
     split = past * observed
@@ -109,7 +89,4 @@ def update_window(
     for k in range(acted):
         after[len(state) - acted + k] = (newest[k] - scaling[0, k]) / scaling[1, k]
     for k in range(acted, len(newest)):
-        if np.isnan(newest[k]):
-            return False
         after[split - observed + k - acted] = (newest[k] - scaling[0, k]) / scaling[1, k]
-    return True

@@ -18,9 +18,10 @@ COLUMNS = 6
 COUNT, OBSERVED, ACTED, LARGEST, OWN = PLACES[:5]
 """Columns of the first row: members; d_o; d_a; rows of the largest covariance; where the ensemble's
 own numbers begin."""
-KIND, BASE, STATE, SIZE, STATES = PLACES[:5]
+KIND, BASE, STATE, SIZE, STATES, SILENT = PLACES[:6]
 """Columns of a member's row: its kind; where its parts begin; where its numbers begin in a state,
-and how many there are; how many of them are its belief."""
+and how many there are; how many of them are its belief; how many stand behind them, which tell for
+how many ticks nothing was seen of each observation."""
 
 RFF_PSR, HISTORY, LINEAR, WINDOW, SYSTEM = PLACES[:5]
 """Kinds: a predictor as of `packed_parts`; the last ticks and how many there were; a state that
@@ -64,6 +65,13 @@ class PackedMember(NamedTuple):
     """Numbers of its belief."""
     rank: int = 0
     """Rows of its covariance."""
+    silent: int = 0
+    """Numbers behind its state: d_o, if a tick after a gap is not for compiled code, else none."""
+
+    @property
+    def room(self) -> int:
+        """Return how many numbers of an ensemble's state are this member's."""
+        return self.size + self.silent
 
 
 def packed_ensemble(
@@ -87,9 +95,9 @@ def packed_ensemble(
     largest = max((member.rank for member in members), default=0)
     head[0, :5] = len(members), *columns, largest, head.size
     for row, member in zip(head[1:], members, strict=True):
-        row[:5] = member.kind, start, state, member.size, member.states
+        row[:] = member.kind, start, state, member.size, member.states, member.silent
         start += len(member.parts)
-        state += member.size
+        state += member.room
     return np.concatenate(
         [
             head.view(np.float64).ravel(),

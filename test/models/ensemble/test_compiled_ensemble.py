@@ -256,7 +256,7 @@ def test_a_member_whose_numbers_are_lost_begins_anew_and_no_other(
     assert model.sound_state(state) is state
     numbers = state.numbers.copy()
     start = len(numbers) - members["kalman"].packing().member.size
-    numbers[start - 4 : start - 2] = lost  # of the ARX model's history: the linear filter is apart
+    numbers[start - 6 : start - 4] = lost  # of the ARX model's history: the linear filter is apart
     sound = model.sound_state(state._replace(numbers=numbers))
     assert not sound.members[3].history.any()
     assert not sound.members[3].ticks

@@ -42,6 +42,7 @@ from rffpsr_ros.psr.runtime.packed_ensemble import (
     OUTPUTS,
     OWN,
     RFF_PSR,
+    SILENT,
     SIZE,
     STATE,
     STATES,
@@ -109,18 +110,31 @@ def update_all(packed: Array, before: Array, newest: Array, after: Array) -> int
         kind, base, start, size = head[m + 1, KIND], head[m + 1, BASE], head[m + 1, STATE], 0
         size = head[m + 1, SIZE]
         state, following = before[start : start + size], after[start : start + size]
-        done = True
-        if kind == HISTORY:
+        done = unbroken(head[m + 1], before, newest[acted:], after)
+        if not done:
+            pass
+        elif kind == HISTORY:
             update_history(packed, base, state, newest, acted, following)
         elif kind == LINEAR:
             done = update_linear(packed, base, state, newest, following)
         elif kind == WINDOW:
-            done = update_window(packed, base, state, newest, acted, following)
+            update_window(packed, base, state, newest, acted, following)
         elif kind == SYSTEM:
             done = update_system(packed, base, state, newest, acted, following)
         if not done:
             left |= 1 << m
     return left | update_predictors(packed, head, before, newest, after)
+
+
+@part
+def unbroken(own: Array, before: Array, observation: Array, after: Array) -> bool:
+    """Tell whether a member can take a tick here: no gap begins, goes on or ends with it."""
+    start = own[STATE] + own[SIZE]
+    broken = False
+    for i in range(own[SILENT]):
+        broken |= np.isnan(observation[i]) or before[start + i] > 0
+        after[start + i] = 0
+    return not broken
 
 
 @in_place
@@ -154,6 +168,8 @@ def begin_member(packed: Array, own: Array, before: Array, newest: Array, after:
     """Take a tick as far as before the conditioning; tell whether that could be done."""
     start, size = own[STATE], own[SIZE]
     state, following = before[start : start + size], after[start : start + size]
+    if not unbroken(own, before, newest[len(newest) - own[SILENT] :], after):
+        return False
     states, ticks = own[STATES], following[own[STATES] : size - TAIL]
     ticks[len(ticks) - len(newest) :] = newest
     unusual = shift(packed, own[BASE], state[states : size - TAIL], ticks)
@@ -162,11 +178,9 @@ def begin_member(packed: Array, own: Array, before: Array, newest: Array, after:
     tail, old = following[size - TAIL :], state[size - TAIL :]
     innovation = begin_tick(packed, own[BASE], state[:states], ticks)
     tail[:] = old
-    if not np.isnan(innovation):
-        tail[0] = NIS_MEMORY * old[0] + (1 - NIS_MEMORY) * innovation
+    tail[0] = NIS_MEMORY * old[0] + (1 - NIS_MEMORY) * innovation
     tail[1] += 1
     tail[2] += 1
-    tail[3] += unusual >> 2 & 1
     tail[4] += unusual & 1
     tail[5] += unusual >> 1 & 1
     return bool(tail[0] <= double(packed, own[BASE], BOUNDS)[0, 4])
