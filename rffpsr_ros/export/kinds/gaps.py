@@ -1,4 +1,4 @@
-"""What stands in for observations that are missing, mended in hindsight; see `models.hindsight`."""
+"""What stands in for missing observations, mended in hindsight; see `models.tick_window`."""
 
 from __future__ import annotations
 

@@ -20,8 +20,7 @@ from rffpsr_ros.models.arx.packing import LinearARXPacking
 from rffpsr_ros.models.arx.state import LinearARXState
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.derivatives import by_plan, in_units, unit_plans
-from rffpsr_ros.models.hindsight import mended, silent_after
-from rffpsr_ros.models.tick_window import append_rows
+from rffpsr_ros.models.tick_window import append_rows, mended, silent_after
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from rffpsr_ros.data.scaling import Scaling
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.hindsight import mended, silent_after
 from rffpsr_ros.models.rff_psr.derivatives import ForecastDerivatives
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY, Events
 from rffpsr_ros.models.rff_psr.packing import RFFPSRPacking
 from rffpsr_ros.models.rff_psr.parts import RFFPSRParts, WindowHead
 from rffpsr_ros.models.rff_psr.state import RFFPSRState
+from rffpsr_ros.models.tick_window import mended, silent_after
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.packing import khatri_rao
 from rffpsr_ros.psr.runtime.packed_parts import ToBeCompiled, compilable, packed

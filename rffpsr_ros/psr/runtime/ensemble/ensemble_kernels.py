@@ -21,6 +21,12 @@ from rffpsr_ros.psr.runtime.compiled_kernels import (
 )
 from rffpsr_ros.psr.runtime.compiling import compiled, in_place, part
 from rffpsr_ros.psr.runtime.ensemble.blend_kernels import blend
+from rffpsr_ros.psr.runtime.ensemble.ensemble_views import (
+    head_of,
+    lanes_of,
+    own_numbers,
+    unbroken,
+)
 from rffpsr_ros.psr.runtime.lanes import LANES, room_of_lanes, solve_side_by_side
 from rffpsr_ros.psr.runtime.linear_kernels import (
     forecast_linear,
@@ -31,16 +37,13 @@ from rffpsr_ros.psr.runtime.linear_kernels import (
 from rffpsr_ros.psr.runtime.packed_ensemble import (
     ACTED,
     BASE,
-    COLUMNS,
     COUNT,
     HISTORY,
     KIND,
     LARGEST,
     LINEAR,
     NIS_MEMORY,
-    OBSERVED,
     OUTPUTS,
-    OWN,
     RFF_PSR,
     SILENT,
     SIZE,
@@ -59,7 +62,6 @@ from rffpsr_ros.psr.runtime.packed_parts import (
     OBSERVATION,
     READ,
 )
-from rffpsr_ros.psr.runtime.raw_views import doubles, integers
 from rffpsr_ros.psr.runtime.system_kernels import forecast_system, update_system
 from rffpsr_ros.psr.runtime.tick_kernels import (
     begin_tick,
@@ -69,28 +71,6 @@ from rffpsr_ros.psr.runtime.tick_kernels import (
     write_forecast,
     write_plan,
 )
-
-
-@part
-def head_of(packed: Array) -> Array:
-    """Return the head (1 + M, `COLUMNS`)."""
-    head: Array = integers(packed, 0, 1 + integers(packed, 0, 1, 1)[0, COUNT], COLUMNS)
-    return head
-
-
-@part
-def lanes_of(packed: Array, head: Array) -> tuple[Array, Array]:
-    """Return the room for four systems and for what is made of them."""
-    room = room_of_lanes(head[0, LARGEST])[1]
-    start = head[0, OWN] + 4 * head[0, OBSERVED]
-    return doubles(packed, start, 1, room)[0], doubles(packed, start + room, 1, room)[0]
-
-
-@part
-def own_numbers(packed: Array, head: Array) -> Array:
-    """Return the limits of forecasts and the bounds of their blend (4, d_o)."""
-    own: Array = doubles(packed, head[0, OWN], 4, head[0, OBSERVED])
-    return own
 
 
 @compiled
@@ -124,17 +104,6 @@ def update_all(packed: Array, before: Array, newest: Array, after: Array) -> int
         if not done:
             left |= 1 << m
     return left | update_predictors(packed, head, before, newest, after)
-
-
-@part
-def unbroken(own: Array, before: Array, observation: Array, after: Array) -> bool:
-    """Tell whether a member can take a tick here: no gap begins, goes on or ends with it."""
-    start = own[STATE] + own[SIZE]
-    broken = False
-    for i in range(own[SILENT]):
-        broken |= np.isnan(observation[i]) or before[start + i] > 0
-        after[start + i] = 0
-    return not broken
 
 
 @in_place

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rffpsr_ros.models.arx.learner import LinearARX
-from rffpsr_ros.models.hindsight import mended, silent_after
 from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.tick_window import mended, silent_after
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
