@@ -27,6 +27,7 @@ from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
 from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.surroundings import clock_finding
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.recordings.episode_store import EpisodeStore
@@ -185,6 +186,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def _start_episode(self) -> str:
         keeper = self._ready()
+        if (clock := clock_finding(self)).level != "ok":
+            raise InputError(clock.message)
         keeper.ensure_folder()
         self._check_disk(keeper)
         unknown = [one.resolved for one in self._inputs.values() if not one.type]

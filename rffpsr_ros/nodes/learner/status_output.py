@@ -11,6 +11,7 @@ from std_msgs.msg import Bool
 from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
 from rffpsr_ros.nodes.learner.training_run import TrainingRun
 from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, status
+from rffpsr_ros.nodes.shared.surroundings import clock_finding
 
 LATCHED = QoSProfile(
     depth=1,
@@ -39,7 +40,9 @@ class StatusOutput:
         if training is not None:
             values |= training.progress()
         values["recording"] = "" if episode is None else episode.name
-        faults = self._node.guard.finding()
+        clock, faults = clock_finding(self._node), self._node.guard.finding()
+        if finding.level == "ok" and clock.level != "ok":
+            finding = finding._replace(level=clock.level, message=clock.message)
         if faults.level != "ok":
             finding = finding._replace(level=faults.level, message=faults.message)
         news = (finding.level, finding.message, tuple(values.items()))
