@@ -26,10 +26,9 @@ from rffpsr_ros.nodes.filter.report import (
     inputs_finding,
     model_finding,
     outlier_finding,
-    waiting_sentence,
 )
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
-from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, waiting_sentence
 from rffpsr_ros.nodes.shared.receive_times import node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
@@ -196,7 +195,7 @@ class FilterNode(ModelNode):
         assert self._robot.served
         assert follower
         now_ns = self.get_clock().now().nanoseconds
-        waiting = waiting_sentence(follower, self._robot.inputs)
+        waiting = waiting_sentence(follower.sampler, self._robot.inputs)
         if waiting and now_ns:  # nothing can arrive before there is a time
             self._complaints.warn("waiting", waiting)
         findings = [

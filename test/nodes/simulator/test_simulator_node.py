@@ -255,6 +255,7 @@ def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) ->
         ({"limits__low": "[-1.0, -1.0]"}, "limits.low has 2 numbers"),
         ({"signal": "noise"}, "it must be one of uniform, prbs, multisine, sine"),
         ({"signal": "multisine", "highest_frequency": 30.0}, "half the tick rate"),
+        ({"announce": 4, "feedback": "linear"}, "set announce to 0 or feedback to none"),
         ({"hold": 1}, "write 50.0, not 50"),
         ({"ahead": 0.3}, "ahead needs pace: observations and feedback: none"),
         ({"channels_file": "/nowhere.yaml"}, "cannot be read"),
@@ -345,11 +346,27 @@ def test_announced_actions_are_those_that_follow(ros: Ros) -> None:
     assert checked >= 5
 
 
-def test_feedback_has_nothing_to_announce(ros: Ros) -> None:
-    node = excitation(ros, announce=4, feedback="linear", feedback_gains="[1.0]")
-    ros.start("simulator_node")
-    node.wait_for("set announce to 0 or feedback to none")
-    assert node.alive
+def test_observations_that_do_not_arrive_are_said_once(ros: Ros) -> None:
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import String
+
+    waiting = "waiting for a first sample of /joint_states"
+    node = excitation(ros, pace="observations")
+    ros.peer.publisher("/joint_states", String)
+    node.wait_for(waiting)
+    node.wait_for("topic /joint_states carries std_msgs/msg/String, but")
+    ros.peer.forget("/joint_states")
+    stamps = count(1)
+
+    def arrives() -> bool:
+        state = JointState(name=["o"], position=[0.0])
+        state.header.stamp.sec, nanoseconds = divmod(next(stamps) * 50, 1000)
+        state.header.stamp.nanosec = nanoseconds * 1_000_000
+        ros.peer.publish("/joint_states", state)
+        return bool(node.count("every observation arrives"))
+
+    ros.peer.until(arrives, "observations")
+    assert node.count(waiting) == 1
 
 
 def test_a_learned_robot_moves_by_its_model_and_says_how_far_to_trust_it(
