@@ -157,9 +157,13 @@ def test_reset_puts_the_robot_back(ros: Ros) -> None:
 
 def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None:
     from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
+    from std_msgs.msg import Float64MultiArray, String
 
     node = ros.start("simulator_node", publish_clock=True, speed=5.0)
+    ros.peer.publisher("/joint_commands", String)
+    node.wait_for("topic /joint_commands carries std_msgs/msg/String, but std_msgs/msg/Float64Mu")
+    ros.peer.forget("/joint_commands")
+    node.wait_for("topic /joint_commands is in order again")
     states = ros.peer.collect("/joint_states", JointState)
     ros.peer.publisher("/joint_commands", Float64MultiArray)
     ros.peer.matched("/joint_commands")
@@ -170,7 +174,7 @@ def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None
 
     def mended() -> int:
         send(0.1)
-        return node.count("in order again")
+        return node.count("commands on joint_commands are in order again")
 
     for _ in range(5):
         send(float("nan"))
@@ -183,7 +187,8 @@ def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None
     send(float("inf"))
     node.wait_for("it holds numbers that are not finite", times=2)
     assert node.count("it holds") == 3
-    assert node.count("in order again") == 1
+    assert node.count("commands on joint_commands are in order again") == 1
+    assert node.count("carries") == 1
     assert all(np.isfinite(state.position).all() for state in states)
     assert node.alive
 
