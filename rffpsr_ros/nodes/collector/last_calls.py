@@ -8,7 +8,7 @@ from typing import Any
 
 from std_srvs.srv import Trigger
 
-PATIENCE_SECONDS = 1.2, 0.5
+PATIENCE_SECONDS = 1.2, 0.4
 """How long the first call may take, and how much longer the second.
 
 The excitation takes one of these seconds, if need be, to see its command of zero arrive.
