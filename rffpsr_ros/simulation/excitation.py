@@ -102,11 +102,28 @@ def _sum_of_sines(
 def sine(
     generator: np.random.Generator, low: Array, high: Array, period: float, frequency: float = 0.5
 ) -> Iterator[Array]:
-    """Yield a sine of ``frequency`` Hz between the limits, each channel with a random phase.
+    """Return a sine of ``frequency`` Hz between the limits, each channel with a random phase.
 
     One frequency shows a system's answer to that frequency alone: it suits a test such as the
     paper's windshield experiment, not learning in general.
+
+    Raises
+    ------
+    InputError
+        If the frequency exceeds half the tick rate.
     """
+    if not 0 < frequency <= 0.5 / period:
+        raise InputError(
+            f"frequency {frequency} Hz does not fit 0 < frequency <= {0.5 / period:g} Hz, half the"
+            " tick rate"
+        )
+    return _one_sine(generator, low, high, period, frequency)
+
+
+def _one_sine(
+    generator: np.random.Generator, low: Array, high: Array, period: float, frequency: float
+) -> Iterator[Array]:
+    """Yield what `sine` returns; phases are drawn with the first action."""
     phases = generator.uniform(0, 2 * np.pi, len(low))
     for k in itertools.count():
         wave = np.sin(2 * np.pi * frequency * k * period + phases)

@@ -19,9 +19,11 @@ from std_srvs.srv import Trigger
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.collector.episode_reset import reset_of
 from rffpsr_ros.nodes.collector.interface import COLLECTOR
+from rffpsr_ros.nodes.collector.last_calls import last_answers
 from rffpsr_ros.nodes.excitation.interface import EXCITATION
 from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
+from rffpsr_ros.nodes.shared.diagnostics import on_one_line
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.running import Failed, Finished, run
 
@@ -30,8 +32,6 @@ STOP, END_EPISODE = f"{EXCITATION.name}/stop", f"{LEARNER.name}/end_episode"
 LOOK_SECONDS = 0.02
 PATIENCE = 60.0
 """Seconds to wait for a service and its answer."""
-PATIENCE_AT_THE_END = 3.0
-"""So many at the end; the excitation takes one of them to see its last command arrive."""
 
 Condition = Callable[[], bool]
 
@@ -58,9 +58,14 @@ class CollectorNode(GuardedNode, Node):
         """End what goes on: first the excitation, so that the robot stands still."""
         if self._timer is not None:
             self._timer.cancel()
-        for service, what in self._begun.items():
-            ended = "is ended" if self._answers(service) else f"goes on: {service} does not answer"
-            self.get_logger().warning(f"{what} {ended}")
+        answers = last_answers(self, self._begun, self._spin)
+        for service, answer in answers.items():
+            what = self._begun[service]
+            if answer is not None and answer.success:
+                self.get_logger().warning(f"{what} is ended")
+            else:
+                why = "does not answer" if answer is None else f"says: {answer.message}"
+                self.get_logger().error(on_one_line(f"{what} may go on: {service} {why}"))
 
     def _go_on(self) -> None:
         try:
@@ -94,14 +99,9 @@ class CollectorNode(GuardedNode, Node):
     def _call(self, service: str) -> Iterator[Condition]:
         yield from self._ask(Trigger, service, None)
 
-    def _answers(self, service: str) -> bool:
-        """Call a service, past the script, and return whether it was done."""
-        client: Any = self.create_client(Trigger, service)
-        if not client.wait_for_service(PATIENCE_AT_THE_END):
-            return False
-        future = client.call_async(Trigger.Request())
-        rclpy.spin_until_future_complete(self, future, timeout_sec=PATIENCE_AT_THE_END)
-        return future.done() and bool(future.result().success)
+    def _spin(self, seconds: float) -> None:
+        """Take what arrives, once the executor that ran the node is gone."""
+        rclpy.spin_once(self, timeout_sec=seconds)
 
     def _ask(self, kind: Any, service: str, reset: Any) -> Iterator[Condition]:
         """Call a service; an answer that it was not done ends the node."""

@@ -9,7 +9,9 @@ _DESCRIPTION = """\
 Records episodes one after the other and ends: excitation stopped, robot reset, episode started,
 excitation started, episode ended. It calls the services of the other nodes, in its own namespace.
 Whatever ends it in the middle of an episode, a signal or a service that refuses, it first stops the
-excitation, so that the robot stands still, then ends the episode, and says so.
+excitation, so that the robot stands still, then ends the episode, and says so. It waits 1.6 s at
+most for both; what does not answer by then is an ERROR line: look whether the robot stands still.
+After `kill -9` nobody calls them.
 
 ```
 ros2 launch rffpsr_ros collect.launch.py episodes:=25 duration:=10.0

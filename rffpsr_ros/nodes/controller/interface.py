@@ -242,7 +242,8 @@ _TOPICS = (
         "published",
         "diagnostic_msgs/msg/DiagnosticArray",
         OUTPUT,
-        "Control (phase, what speaks against it, errors, times), inputs and model, every 0.8 s.",
+        "Control (phase, what speaks against it, errors, times), inputs, model and clock, every"
+        " 0.8 s.",
     ),
 )
 

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.excitation.interface import EXCITATION
-from rffpsr_ros.nodes.excitation.policy import Play, limits, make_play
+from rffpsr_ros.nodes.excitation.policy import Play, known_names, limits, make_play
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
 from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.command_output import CommandOutput
-from rffpsr_ros.nodes.shared.diagnostics import Complaints
+from rffpsr_ros.nodes.shared.diagnostics import Complaints, waiting_sentence
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
@@ -27,11 +29,13 @@ from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs, sensor
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.forecast_messages import PLAN_TYPE, plan_message
-from rffpsr_ros.signals.events import Tick
+from rffpsr_ros.signals.events import Event, Tick
 from rffpsr_ros.signals.sampler import Sampler
 
 NAME = EXCITATION.name
 DEPTH = 10
+LOOK_SECONDS = 1.0
+"""How often to look whether observations can arrive."""
 PATIENCE_SECONDS = 1.0
 """How long to wait at the end until all listeners have the last command."""
 
@@ -58,10 +62,12 @@ class ExcitationNode(GuardedNode, Node):
         self._ahead_ns = self._checked_ahead()
         self._due_ns: int | None = None  # the stamp from which the next action is due
         self._looks = self._value("feedback") != "none" or self._value("pace") == "observations"
+        # What is wrong with the options is said now, as far as anyone knows it.
         if self._looks:
             self._observe()
+            self._make_play(known_names(self._configuration.observations))
         else:
-            self._make_play(())  # What is wrong with the options is said now.
+            self._make_play(())
             self.create_timer(self._configuration.period, self._on_timer)
         offer(self, {"start": self._start, "stop": self._stop_when_asked})
         self._active = False
@@ -87,6 +93,7 @@ class ExcitationNode(GuardedNode, Node):
         self._acts = 0
         self._active = True
         self.guard.forgive()
+        self._complaints.over("observing", at_once=True)
         self.get_logger().info(
             f"exciting {', '.join(self._commands.topics)} with"
             f" '{self._value('signal')}' from {self._low.tolist()} to {self._high.tolist()} at"
@@ -123,7 +130,7 @@ class ExcitationNode(GuardedNode, Node):
         """Publish the next actions, of which the first is sent right after."""
         self._plans.publish(plan_message(make, plan))
 
-    def _make_play(self, names: tuple[str, ...]) -> Play:
+    def _make_play(self, names: tuple[str, ...] | None) -> Play:
         return make_play(
             self._value, self._low, self._high, names, self._generator, self._configuration.period
         )
@@ -153,6 +160,23 @@ class ExcitationNode(GuardedNode, Node):
             one.subscribe(
                 sensor_profile(self._value("queue_depth")), self._receive_times, overridable=True
             )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_SECONDS, self._look_around, clock=steady)
+
+    def _look_around(self) -> None:
+        """Say what is in the way of observations, and what is waited for."""
+        assert self._sampler is not None
+        for one in self._inputs.values():
+            one.look_around()
+            if one.problem:
+                self._complaints.error(one.topic, one.problem)
+            else:
+                self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
+        waiting = waiting_sentence(self._sampler, self._inputs)
+        if waiting and self.get_clock().now().nanoseconds:  # nothing arrives before there is a time
+            self._complaints.warn("waiting", waiting)
+        elif self._sampler.running:
+            self._complaints.over("waiting", "every observation arrives", at_once=True)
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
         assert self._sampler is not None
@@ -162,14 +186,20 @@ class ExcitationNode(GuardedNode, Node):
                 self._due_ns = None
                 self._act(np.empty(0), (), stamp_ns)
             for event in self._sampler.feed(source.topic, stamp_ns, data):
-                if not isinstance(event, Tick):
-                    self._due_ns = None
-                elif self._ahead_ns:
-                    self._due_ns = event.start_ns + 2 * self._period_ns - self._ahead_ns
-                else:
-                    self._act(event.observation, self._sampler.observation_names, event.stamp_ns)
+                self._follow(event, self._sampler)
         except InputError as problem:
             self._complaints.error("observing", str(problem))
+
+    def _follow(self, event: Event, sampler: Sampler) -> None:
+        if not isinstance(event, Tick):
+            self._due_ns = None
+            return
+        if self._ahead_ns:
+            self._due_ns = event.start_ns + 2 * self._period_ns - self._ahead_ns
+        else:
+            self._act(event.observation, sampler.observation_names, event.stamp_ns)
+        if self._active:
+            self._complaints.over("observing", "observations are in order again")
 
     def _checked_ahead(self) -> int:
         """Return by how much (ns) to act before a tick ends."""

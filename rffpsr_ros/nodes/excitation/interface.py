@@ -18,6 +18,10 @@ zero, and it waits for listeners to confirm it. After `kill -9` nobody sends zer
 watchdog of its own.
 
 **Limits** must be given: with the default, zero, there is nothing to excite.
+
+**What does not fit** (limits, frequencies, `announce` with `feedback`, gains of another number than
+the observations) ends it at the start in one sentence, as far as types and fields tell how many
+observations there are. Where it acts on observations that do not arrive, it says once which.
 """
 
 _PARAMETERS = (

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.shared.message_classes import message_class
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.signals.channel import Channel
+from rffpsr_ros.signals.fields.resolver import FieldResolver
 from rffpsr_ros.simulation.excitation import excitation, linear_feedback, mixed_policy
 from rffpsr_ros.simulation.swimmer import seek_goal
 from rffpsr_ros.simulation.system import Policy, open_loop
@@ -43,6 +46,21 @@ def limits(settings: Settings, columns: int) -> tuple[Array, Array]:
     return low, high
 
 
+def known_names(channels: Sequence[Channel]) -> tuple[str, ...] | None:
+    """Return the names of the columns of channels with types; None if only messages tell them."""
+    names: list[str] = []
+    for channel in channels:
+        fields = FieldResolver(channel.fields)
+        try:
+            fields.resolve(message_class(channel.type)())
+        except InputError:  # an image without an encoding, for one
+            return None
+        if fields.width is None:
+            return None
+        names += [f"{channel.name}.{name}" for name in fields.column_names]
+    return tuple(names)
+
+
 class Play(NamedTuple):
     """What to play: a policy, and a function that returns its next actions (n, d_a)."""
 
@@ -54,11 +72,13 @@ def make_play(
     settings: Settings,
     low: Array,
     high: Array,
-    observation_names: Sequence[str],
+    observation_names: Sequence[str] | None,
     generator: np.random.Generator,
     period: float,
 ) -> Play:
     """Return what to play; its actions are within the limits.
+
+    As long as nobody knows the names of the observations (None) it does without feedback.
 
     Raises
     ------
@@ -76,6 +96,8 @@ def make_play(
             f"announce is {ahead}, but with feedback the next actions depend on what is yet to be"
             " observed; set announce to 0 or feedback to none"
         )
+    if observation_names is None:
+        return Play(open_loop(signal), None)
     feedback = _feedback(settings, len(low), observation_names)
     probability = settings("blind_probability")
     return Play(mixed_policy(generator, signal, feedback, probability, low, high), None)

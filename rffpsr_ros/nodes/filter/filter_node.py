@@ -26,10 +26,9 @@ from rffpsr_ros.nodes.filter.report import (
     inputs_finding,
     model_finding,
     outlier_finding,
-    waiting_sentence,
 )
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
-from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, waiting_sentence
 from rffpsr_ros.nodes.shared.receive_times import node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
@@ -195,13 +194,12 @@ class FilterNode(ModelNode):
         follower = self._robot.follower
         assert self._robot.served
         assert follower
-        now = self.get_clock().now()
-        if now.nanoseconds == 0:
-            self._complaints.warn("waiting", "waiting for /clock: use_sim_time is set")
-        elif waiting := waiting_sentence(follower, self._robot.inputs):
+        now_ns = self.get_clock().now().nanoseconds
+        waiting = waiting_sentence(follower.sampler, self._robot.inputs)
+        if waiting and now_ns:  # nothing can arrive before there is a time
             self._complaints.warn("waiting", waiting)
         findings = [
-            inputs_finding(self._robot.inputs.values(), follower, now.nanoseconds),
+            inputs_finding(self._robot.inputs.values(), follower, now_ns),
             forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
             model_finding(self._robot.served, self._source, self._robot.code.told),
             outlier_finding(follower),

@@ -301,8 +301,8 @@ _TOPICS = (
         OUTPUT,
         "Inputs (rates, ages, gaps), forecast (step times, age of the newest observation in what is"
         " published, live error beside that of training,"
-        " causes of new beliefs) and model (file, checksum), every 0.8 s; the node's heartbeat,"
-        " with or without a model.",
+        " causes of new beliefs), model (file, checksum) and clock (whose time it is), every 0.8 s;"
+        " the node's heartbeat, with or without a model.",
     ),
 )
 

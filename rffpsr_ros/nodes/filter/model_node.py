@@ -16,14 +16,15 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
+from rffpsr_ros.nodes.filter.memory import give_back
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
 from rffpsr_ros.nodes.filter.report import NOTHING_SERVED
 from rffpsr_ros.nodes.filter.robot_following import RobotFollowing, code_of_forecasts
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode, described
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, diagnostic_array
 from rffpsr_ros.nodes.shared.interface import Interface
-from rffpsr_ros.nodes.shared.memory import give_back
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
+from rffpsr_ros.nodes.shared.surroundings import clock_finding
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
 
 HOUSEKEEPING_SECONDS = 0.4
@@ -200,6 +201,6 @@ class ModelNode(GuardedNode, LifecycleNode):
             self._start()
         if self._rounds % DIAGNOSTICS_EVERY == 0:
             findings = [*(self._found() if self._serving else [NOTHING_SERVED])]
-            findings.append(self.guard.finding())
+            findings += [clock_finding(self), self.guard.finding()]
             stamp = self.get_clock().now().to_msg()
             self._diagnostics.publish(diagnostic_array(self.get_name(), stamp, findings))

@@ -16,7 +16,7 @@ from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
-from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, worst
+from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, waiting_sentence, worst
 
 SILENT_SECONDS = 1.0
 BEGIN = (
@@ -79,7 +79,7 @@ def inputs_finding(inputs: Collection[Input], follower: Follower, now_ns: int) -
             said.append(("error", one.problem))
         elif one.topic == pace and age is not None and age > max(SILENT_SECONDS, 5 * period):
             said.append(("stale", f"{one.resolved} has been silent for {age:.1f} s"))
-    waiting = waiting_sentence(follower, by_topic)
+    waiting = waiting_sentence(follower.sampler, by_topic)
     if waiting:
         said.append(("warn", waiting))
     said += [("warn", sentence) for sentence in clock_sentences(inputs, follower, now_ns)]
@@ -91,13 +91,6 @@ def inputs_finding(inputs: Collection[Input], follower: Follower, now_ns: int) -
     values["duplicate messages"] = follower.sampler.duplicates
     message = "; ".join(sentence for _, sentence in said) or "all inputs arrive"
     return NodeFinding("inputs", worst(level for level, _ in said), message, values)
-
-
-def waiting_sentence(follower: Follower, inputs: Mapping[str, Input]) -> str:
-    """Return what no segment can start without, by the names remapped; empty if nothing is."""
-    waiting = follower.sampler.waiting_for
-    topics = dict.fromkeys(inputs[channel.topic].resolved for channel in waiting)
-    return "waiting for a first sample of " + ", ".join(topics) if topics else ""
 
 
 def clock_sentences(inputs: Collection[Input], follower: Follower, now_ns: int) -> list[str]:

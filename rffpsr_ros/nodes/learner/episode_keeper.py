@@ -10,6 +10,8 @@ from pathlib import Path
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.learner.lacking import Ends, lacking
+from rffpsr_ros.recordings.bags.message_types import decoder
 from rffpsr_ros.recordings.episode_store import Episode, EpisodeStore
 from rffpsr_ros.signals.channels import ChannelConfiguration
 
@@ -36,6 +38,13 @@ class EpisodeKeeper:
         Whether an episode ends, and another begins, when time goes back.
     now
         The date of a new episode's name.
+    warn
+        Takes a sentence for what somebody must mend; by default ``say``.
+
+    Attributes
+    ----------
+    lacks
+        What the episode that ended last lacks of what is to be learned from; empty if nothing.
     """
 
     def __init__(
@@ -45,18 +54,23 @@ class EpisodeKeeper:
         say: Callable[[str], object],
         split: bool = True,
         now: Callable[[], datetime] = datetime.now,
+        warn: Callable[[str], object] | None = None,
     ) -> None:
         self.store = store
         self.episode: Episode | None = None
         self.kept = len(store.kept())
         """How many kept episodes there are."""
         self._configuration = configuration
+        self.lacks = ""
         self._say = say
+        self._warn = warn or say
         self._split = split
         self._now = now
         self._newest: dict[str, int] = {}
         self._oldest = 0
         self._begin: Callable[[], Episode] | None = None
+        self._make_ends: Callable[[], Ends] | None = None
+        self._ends: Ends | None = None
         self._short_runs = 0
         self._tolerance_ns = int(configuration.exact_period_ns)
 
@@ -74,6 +88,7 @@ class EpisodeKeeper:
         self._short_runs = 0
         channels = json.dumps(self._configuration.with_types(types).to_mapping())
         labels = {LABEL: label, CHANNELS: channels}
+        self._make_ends = lambda: Ends(lambda topic: decoder(typestore, types[topic], "cdr"))
         self._begin = lambda: self.store.begin(types, typestore, labels, self._now(), label)
         return self._open()
 
@@ -108,6 +123,8 @@ class EpisodeKeeper:
         try:
             # A bag is read in the order of its times, which must be that of arrival.
             self.episode.write(topic, max(receive_ns, self.episode.last_ns + 1), data)
+            assert self._ends is not None
+            self._ends.take(topic, data)
         except OSError as problem:
             raise self._interrupted(problem) from None
 
@@ -135,6 +152,7 @@ class EpisodeKeeper:
     def end(self) -> Path | None:
         """End the episode; return its bag, None if it was too short to keep."""
         episode, self.episode = self.episode, None
+        self.lacks = ""
         if episode is None:
             return None
         shortest = FEWEST_TICKS * self._configuration.period
@@ -154,6 +172,10 @@ class EpisodeKeeper:
             return None
         self.kept = len(self.store.kept())
         self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
+        assert self._ends is not None
+        self.lacks = lacking(self._configuration.channels, self._ends)
+        if self.lacks:
+            self._warn(f"episode {bag.name} cannot be learned from as it is: {self.lacks}")
         return bag
 
     def discard(self) -> str | None:
@@ -189,7 +211,8 @@ class EpisodeKeeper:
 
     def _open(self) -> Episode:
         assert self._begin is not None
-        self._newest, self._oldest = {}, 0
+        assert self._make_ends is not None
+        self._newest, self._oldest, self._ends = {}, 0, self._make_ends()
         self.episode = self._begin()
         self._say(f"recording episode {self.episode.name}")
         return self.episode

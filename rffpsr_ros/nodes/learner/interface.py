@@ -30,7 +30,9 @@ recorded it lies in the hidden folder `.recording`, written out every quarter of
 kill the next learner completes what was left. When time goes back one episode ends and the next
 begins; when that happens five times in a row, each time after less than a second, recording ends,
 as two clocks on one topic would leave hundreds of bags. With less than `minimum_free_disk` an
-episode ends, and is kept.
+episode ends, and is kept. An episode without a message on a topic, or without one number of a
+field, is kept all the same; one WARN line and the answer of `~/end_episode` say what it lacks. A
+`channels_file` that is missing or wrong at the start is looked for again until it is in order.
 
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack

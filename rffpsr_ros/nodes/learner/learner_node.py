@@ -14,19 +14,20 @@ from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.nodes.learner.channel_search import ChannelSearch
 from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
 from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.learner.recovery import Recovery
 from rffpsr_ros.nodes.learner.status_output import StatusOutput
 from rffpsr_ros.nodes.learner.trainings import Trainings
 from rffpsr_ros.nodes.shared.callback_guard import GuardedNode
-from rffpsr_ros.nodes.shared.channel_parameters import channels_given_to
 from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, on_one_line
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
 from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.surroundings import clock_finding
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.recordings.episode_store import EpisodeStore
@@ -47,6 +48,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._places: ModelPlaces | None = None
         self._value = DeclaredParameters(self, LEARNER.parameters, refuses=self._refuses)
         self._complaints = Complaints(self.get_logger())
+        self._search = ChannelSearch(self, self._value)
         self._configuration: ChannelConfiguration | None = None
         self._keeper: EpisodeKeeper | None = None
         self._inputs: dict[str, TopicInput] = {}
@@ -79,6 +81,11 @@ class LearnerNode(GuardedNode, LifecycleNode):
             self.trigger_activate()
 
     def close(self) -> None:
+        """End what is under way, and see to it that listeners have the last status."""
+        self._end_work()
+        self._output.arrived()
+
+    def _end_work(self) -> None:
         """End the episode, which is kept, and the training, which leaves nothing."""
         try:
             if self._keeper is not None:
@@ -86,7 +93,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         finally:
             if self._trainings.current is not None:
                 self._outcome = self._trainings.cancel()
-                self._tell()
+            self._tell()
 
     def give_up(self) -> str:
         """End what is under way."""
@@ -114,7 +121,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End what is under way."""
         self._active = False
-        self._guarded(self.close)
+        self._guarded(self._end_work)
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -124,7 +131,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """End what is under way and let go of the topics."""
         self._active = False
-        self._guarded(self.close)
+        self._search.give_up()
+        self._guarded(self._end_work)
         return self._guarded(self._let_go)
 
     def _guarded(self, act: Callable[[], None]) -> TransitionCallbackReturn:
@@ -134,13 +142,17 @@ class LearnerNode(GuardedNode, LifecycleNode):
             self._tell()
 
     def _configure(self) -> None:
-        configuration = channels_given_to(self)
+        configuration = self._search.find()
         store = EpisodeStore(episodes_folder(self._value("dataset_directory")))
         self._let_go()
         self._recovery = Recovery(store)
         self._configuration = configuration
         self._keeper = EpisodeKeeper(
-            store, configuration, self.get_logger().info, self._value("reset_on_time_jump")
+            store,
+            configuration,
+            self.get_logger().info,
+            self._value("reset_on_time_jump"),
+            warn=lambda said: self.get_logger().warning(on_one_line(said)),
         )
         self._trainings.count_from(self._keeper.kept)
         self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
@@ -185,6 +197,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def _start_episode(self) -> str:
         keeper = self._ready()
+        if (clock := clock_finding(self)).level != "ok":
+            raise InputError(clock.message)
         keeper.ensure_folder()
         self._check_disk(keeper)
         unknown = [one.resolved for one in self._inputs.values() if not one.type]
@@ -209,7 +223,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._tell()
         if bag is None:
             raise InputError("the episode was not kept; see the log")
-        return f"kept as {bag}"
+        return f"kept as {bag}" + (f", but it lacks: {keeper.lacks}" if keeper.lacks else "")
 
     def _discard_episode(self) -> str:
         name = self._ready().discard()
@@ -296,21 +310,15 @@ class LearnerNode(GuardedNode, LifecycleNode):
             self._outcome = self._trainings.begin(self._configuration, bags, automatic=True)
 
     def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:
-        result = recovery.result()
-        if result is None:
-            return
-        self._recovery = None
-        saved, lost = result
-        keeper.kept = len(keeper.store.kept())
-        for bag in saved:
-            said = f"episode {bag.name}, cut short by a kill, was recovered"
-            self.get_logger().warning(on_one_line(said))
-        for sentence in lost:
-            self.get_logger().error(on_one_line(sentence))
+        if recovery.is_over(self.get_logger()):
+            self._recovery = None
+            keeper.kept = len(keeper.store.kept())
 
     # Every now and then
 
     def _keep_house(self) -> None:
+        if self._search.ends(self._fail):
+            self.begin()
         if self._keeper is None:
             return
         self._listen()

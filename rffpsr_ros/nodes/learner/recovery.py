@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
+from rffpsr_ros.nodes.shared.diagnostics import on_one_line
 from rffpsr_ros.recordings.episode_store import EpisodeStore
 
 
@@ -20,9 +22,17 @@ class Recovery:
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def result(self) -> tuple[list[Path], list[str]] | None:
-        """Return what `EpisodeStore.recover` returned; None as long as it is at work."""
-        return self._result
+    def is_over(self, logger: Any) -> bool:
+        """Return whether it is over; to be asked until it is, when it says what came of it."""
+        if self._result is None:
+            return False
+        saved, lost = self._result
+        for bag in saved:
+            said = f"episode {bag.name}, cut short by a kill, was recovered"
+            logger.warning(on_one_line(said))
+        for sentence in lost:
+            logger.error(on_one_line(sentence))
+        return True
 
     def _work(self) -> None:
         try:

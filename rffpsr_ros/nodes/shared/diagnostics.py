@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from rffpsr_ros.nodes.shared.message_classes import make
+from rffpsr_ros.signals.sampler import Sampler
 
 Level = Literal["ok", "warn", "error", "stale"]
 
@@ -26,6 +27,18 @@ class NodeFinding(NamedTuple):
     level: Level
     message: str
     values: Mapping[str, Any]
+
+
+class Resolved(Protocol):
+    """What is told of a topic."""
+
+    resolved: str
+
+
+def waiting_sentence(sampler: Sampler, inputs: Mapping[str, Resolved]) -> str:
+    """Return what no segment can start without, by the names remapped; empty if nothing is."""
+    topics = dict.fromkeys(inputs[channel.topic].resolved for channel in sampler.waiting_for)
+    return "waiting for a first sample of " + ", ".join(topics) if topics else ""
 
 
 def worst(levels: Iterable[Level]) -> Level:

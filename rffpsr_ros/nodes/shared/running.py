@@ -27,8 +27,11 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.callback_guard import Ending, described
 from rffpsr_ros.nodes.shared.executors import EVENTS, executor_name, make_executor
 from rffpsr_ros.nodes.shared.rclpy_internals import leave_executor
+from rffpsr_ros.nodes.shared.surroundings import Surroundings
 
 WAKE_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+"""How often a node looks around."""
 
 
 class Runnable(Protocol):
@@ -116,7 +119,11 @@ def _begin(arguments: Sequence[str] | None) -> None:
 
 def _spin(node: Any, stop: _Stop) -> None:
     executor = make_executor(node)
-    wake = node.create_timer(WAKE_SECONDS, _nothing, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    timers = [
+        node.create_timer(WAKE_SECONDS, _nothing, clock=steady),
+        node.create_timer(LOOK_SECONDS, Surroundings(node).look, clock=steady),
+    ]
     executor.add_node(node)
     # For every wait that has a limit rclpy makes a timer; only the events executor needs one.
     limit = WAKE_SECONDS if executor_name(node) == EVENTS else None
@@ -129,7 +136,8 @@ def _spin(node: Any, stop: _Stop) -> None:
             except Exception as problem:  # of rclpy itself: all callbacks are guarded
                 node.guard.note("taking what arrived", problem)
     finally:
-        wake.cancel()
+        for timer in timers:
+            timer.cancel()
         leave_executor(node)
         executor.shutdown()
 

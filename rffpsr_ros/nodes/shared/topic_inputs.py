@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -103,12 +103,8 @@ class TopicInput:
                 self._know(types[0])
             except InputError as problem:
                 self.problem = str(problem)
-        elif types and self.type not in types:
-            expected = self.type or "one type"
-            self.problem = (
-                f"topic {self.resolved} carries {' and '.join(types)}, but {expected} is needed;"
-                " remap the topic or correct its publisher"
-            )
+        else:
+            self.problem = type_problem(self.resolved, types, self.type)
 
     def follows(self, depth: int) -> QoSProfile:
         """Return the strongest quality of service that every present publisher offers."""
@@ -181,6 +177,16 @@ class TopicInput:
         self.count += 1
         self._recent.append(receive_ns)
         self._receive(self, receive_ns, data)
+
+
+def type_problem(topic: str, published: Sequence[str], needed: str) -> str:
+    """Return why nothing of a topic can be received, by the types published; empty if it can."""
+    if not published or needed in published:
+        return ""
+    return (
+        f"topic {topic} carries {' and '.join(published)}, but {needed or 'one type'} is needed;"
+        " remap the topic or correct its publisher"
+    )
 
 
 def sensor_profile(depth: int) -> QoSProfile:

@@ -16,7 +16,8 @@ ros2 launch rffpsr_ros simulation.launch.py world:=arm speed:=4.0
 
 **Time.** By itself it keeps pace with the clock, and makes up for ticks that were late. With
 `publish_clock` it makes the time: a busy machine then only slows it down. What is recorded of it is
-what happened: a command acts from the first tick that starts after it has arrived.
+what happened: a command acts from the first tick that starts after it has arrived. Commands of
+another type, or of a wrong number of values, are an ERROR line.
 
 **A learned robot.** With `model_path` a model plays the robot that it was learned from, so that a
 controller can be tried before the robot is touched: each forecast one tick ahead is taken for what

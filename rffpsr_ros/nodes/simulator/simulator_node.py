@@ -22,6 +22,7 @@ from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.message_classes import make, message_class
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
 from rffpsr_ros.nodes.shared.running import run
+from rffpsr_ros.nodes.shared.topic_inputs import type_problem
 from rffpsr_ros.nodes.shared.trigger_services import offer
 from rffpsr_ros.nodes.simulator.command_wait import CommandWait
 from rffpsr_ros.nodes.simulator.interface import SIMULATOR
@@ -33,6 +34,8 @@ from rffpsr_ros.simulation.live_simulation import LiveSimulation, checked_noise,
 
 NAME = SIMULATOR.name
 DEPTH = 10
+LOOK_SECONDS = 1.0
+"""How often to look whether commands can be received."""
 MOST_BEHIND_NS = 500_000_000
 """In real time, ticks up to so far behind are made up for; beyond, time is skipped."""
 
@@ -97,6 +100,9 @@ class SimulatorNode(GuardedNode, Node):
         # Waiting, it looks twice a period whether the command has arrived.
         looks = self._speed * (1 if self._wait is None else 2)
         self._timer = self.create_timer(period / looks, self._on_timer, clock=clock)
+        self.create_timer(
+            LOOK_SECONDS, self._look_around, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
         self.get_logger().info(
             f"simulating '{self._name()}' at {1 / period:g} Hz,"
             f" {self._speed:g} times as fast as time; commands on"
@@ -111,6 +117,17 @@ class SimulatorNode(GuardedNode, Node):
         if self._timer is not None:
             self._timer.cancel()
         return "the simulation stands still; mend the cause, then call ~/reset"
+
+    def _look_around(self) -> None:
+        """Say what is in the way of commands."""
+        for one in self._robot.commands:
+            topic = self.resolve_topic_name(one.topic)
+            types = {info.topic_type for info in self.get_publishers_info_by_topic(topic)}
+            about = f"the type of {topic}"
+            if problem := type_problem(topic, sorted(types), one.type):
+                self._complaints.error(about, problem)
+            else:
+                self._complaints.over(about, f"topic {topic} is in order again")
 
     def _on_timer(self) -> None:
         if self._simulation is None:

@@ -123,6 +123,68 @@ def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
     assert np.abs(run.actions).max(axis=0) == pytest.approx([4.0, 1.5], rel=0.5)
 
 
+class Clockwork:
+    """A clock that goes on while a node spins, and services of which some answer."""
+
+    def __init__(self, *answering: str) -> None:
+        self.seconds = 0.0
+        self.called: list[str] = []
+        self._answering = answering
+
+    def spin(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def create_client(self, kind: Any, service: str) -> Any:
+        def call(request: Any) -> Any:
+            self.called.append(service)
+            return SimpleNamespace(
+                done=lambda: service in self._answering, result=lambda: f"{service} is done"
+            )
+
+        there = not service.startswith("gone")
+        return SimpleNamespace(service_is_ready=lambda: there, call_async=call)
+
+
+@pytest.mark.parametrize("services", [("slow", "also slow"), ("gone", "gone too"), ("gone", "ok")])
+def test_last_calls_end_in_time_whoever_answers(services: tuple[str, ...]) -> None:
+    pytest.importorskip("std_srvs", reason="needs ROS 2: its messages are not installed")
+    from rffpsr_ros.nodes.collector.last_calls import last_answers
+
+    clockwork = Clockwork("ok")
+    answers = last_answers(clockwork, services, clockwork.spin, lambda: clockwork.seconds)
+    assert answers == {one: "ok is done" if one == "ok" else None for one in services}
+    assert clockwork.called == [one for one in services if not one.startswith("gone")]
+    # A node ends within two seconds, but sees a signal a tenth later and must let go of ROS.
+    assert clockwork.seconds < 1.7
+
+
+@pytest.mark.parametrize(
+    ("answer", "level", "said"),
+    [
+        (SimpleNamespace(success=True, message=""), "warning", "the robot is ended"),
+        (SimpleNamespace(success=False, message="no"), "error", "the robot may go on: s says: no"),
+        (None, "error", "the robot may go on: s does not answer"),
+    ],
+)
+def test_what_the_last_calls_did_is_said(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, level: str, said: str
+) -> None:
+    pytest.importorskip("rclpy", reason="needs ROS 2: rclpy is not installed")
+    from rffpsr_ros.nodes.collector import collector_node
+
+    lines: list[tuple[str, str]] = []
+    logger = SimpleNamespace(
+        warning=lambda line: lines.append(("warning", line)),
+        error=lambda line: lines.append(("error", line)),
+    )
+    monkeypatch.setattr(collector_node, "last_answers", lambda *_: {"s": answer})
+    node: Any = SimpleNamespace(
+        _timer=None, _begun={"s": "the robot"}, _spin=None, get_logger=lambda: logger
+    )
+    collector_node.CollectorNode.close(node)
+    assert lines == [(level, said)]
+
+
 def _ns(stamp: Any) -> int:
     return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 

@@ -55,6 +55,7 @@ def kept(recording: Keeper) -> int:
 
 def test_an_episode_is_kept_with_its_configuration(recording: Keeper) -> None:
     recording.take(*(0.1 * n + 1 for n in range(10)))
+    recording.take(1.5, topic="/told", receive=2.0)
     bag = recording.keeper.end()
     assert bag is not None
     text = (bag / "metadata.yaml").read_text(encoding="utf-8")
@@ -69,6 +70,20 @@ def test_a_short_episode_is_not_kept(recording: Keeper) -> None:
     assert recording.keeper.end() is None
     assert kept(recording) == 0
     assert "shorter than 0.2 s" in recording.said[-1]
+
+
+def test_what_an_episode_lacks_is_said_when_it_ends(recording: Keeper) -> None:
+    recording.take(1.0, 1.5, 2.0)
+    assert recording.keeper.end() is not None
+    assert kept(recording) == 1
+    assert recording.keeper.lacks == "no message on /told"
+    assert recording.said[-1].endswith("cannot be learned from as it is: no message on /told")
+    recording.keeper.start(TYPES, STORE, "label")
+    recording.take(3.0, 3.5, 4.0)
+    recording.take(3.5, topic="/told", receive=4.1)
+    assert recording.keeper.end() is not None
+    assert recording.keeper.lacks == ""
+    assert " kept: " in recording.said[-1]
 
 
 def test_only_a_real_step_back_in_time_splits(recording: Keeper) -> None:

@@ -148,6 +148,7 @@ def test_from_episodes_to_a_model_that_the_filter_serves(ros: Any) -> None:
 
 def test_a_discarded_episode_is_gone_and_one_in_progress_is_kept_at_the_end(ros: Any) -> None:
     node = start(ros)
+    states = latched(ros)
     assert call(ros, "start_episode").success
     play(ros, 0, 20)
     ros.peer.settle()
@@ -160,6 +161,8 @@ def test_a_discarded_episode_is_gone_and_one_in_progress_is_kept_at_the_end(ros:
     ros.peer.wait(0.3)
     assert node.end(signal.SIGINT, within=2.0) == 0
     (bag,) = episodes(ros)
+    ros.peer.until(lambda: not states[-1]["recording"], "the last status")
+    assert states[-1]["kept episodes"] == "1"
     assert (bag / "metadata.yaml").exists()
     assert count(bag) == 40
 
@@ -220,6 +223,7 @@ def test_a_training_that_ends_early_leaves_no_process_and_no_file(ros: Any, how:
         ros.peer.until(lambda: "cancelled" in states[-1][""], "the status")
     elif how == "SIGTERM":
         assert node.end(within=3.0) == 0
+        ros.peer.until(lambda: "cancelled" in states[-1][""], "the last status")
     else:
         node.process.kill()
     ros.peer.until(lambda: not Path(f"/proc/{child}").exists(), "the training process to end")

@@ -157,9 +157,13 @@ def test_reset_puts_the_robot_back(ros: Ros) -> None:
 
 def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None:
     from sensor_msgs.msg import JointState
-    from std_msgs.msg import Float64MultiArray
+    from std_msgs.msg import Float64MultiArray, String
 
     node = ros.start("simulator_node", publish_clock=True, speed=5.0)
+    ros.peer.publisher("/joint_commands", String)
+    node.wait_for("topic /joint_commands carries std_msgs/msg/String, but std_msgs/msg/Float64Mu")
+    ros.peer.forget("/joint_commands")
+    node.wait_for("topic /joint_commands is in order again")
     states = ros.peer.collect("/joint_states", JointState)
     ros.peer.publisher("/joint_commands", Float64MultiArray)
     ros.peer.matched("/joint_commands")
@@ -170,7 +174,7 @@ def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None
 
     def mended() -> int:
         send(0.1)
-        return node.count("in order again")
+        return node.count("commands on joint_commands are in order again")
 
     for _ in range(5):
         send(float("nan"))
@@ -183,7 +187,8 @@ def test_commands_that_make_no_sense_are_ignored_and_said_once(ros: Ros) -> None
     send(float("inf"))
     node.wait_for("it holds numbers that are not finite", times=2)
     assert node.count("it holds") == 3
-    assert node.count("in order again") == 1
+    assert node.count("commands on joint_commands are in order again") == 1
+    assert node.count("carries") == 1
     assert all(np.isfinite(state.position).all() for state in states)
     assert node.alive
 
@@ -255,6 +260,7 @@ def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) ->
         ({"limits__low": "[-1.0, -1.0]"}, "limits.low has 2 numbers"),
         ({"signal": "noise"}, "it must be one of uniform, prbs, multisine, sine"),
         ({"signal": "multisine", "highest_frequency": 30.0}, "half the tick rate"),
+        ({"announce": 4, "feedback": "linear"}, "set announce to 0 or feedback to none"),
         ({"hold": 1}, "write 50.0, not 50"),
         ({"ahead": 0.3}, "ahead needs pace: observations and feedback: none"),
         ({"channels_file": "/nowhere.yaml"}, "cannot be read"),
@@ -345,11 +351,27 @@ def test_announced_actions_are_those_that_follow(ros: Ros) -> None:
     assert checked >= 5
 
 
-def test_feedback_has_nothing_to_announce(ros: Ros) -> None:
-    node = excitation(ros, announce=4, feedback="linear", feedback_gains="[1.0]")
-    ros.start("simulator_node")
-    node.wait_for("set announce to 0 or feedback to none")
-    assert node.alive
+def test_observations_that_do_not_arrive_are_said_once(ros: Ros) -> None:
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import String
+
+    waiting = "waiting for a first sample of /joint_states"
+    node = excitation(ros, pace="observations")
+    ros.peer.publisher("/joint_states", String)
+    node.wait_for(waiting)
+    node.wait_for("topic /joint_states carries std_msgs/msg/String, but")
+    ros.peer.forget("/joint_states")
+    stamps = count(1)
+
+    def arrives() -> bool:
+        state = JointState(name=["o"], position=[0.0])
+        state.header.stamp.sec, nanoseconds = divmod(next(stamps) * 50, 1000)
+        state.header.stamp.nanosec = nanoseconds * 1_000_000
+        ros.peer.publish("/joint_states", state)
+        return bool(node.count("every observation arrives"))
+
+    ros.peer.until(arrives, "observations")
+    assert node.count(waiting) == 1
 
 
 def test_a_learned_robot_moves_by_its_model_and_says_how_far_to_trust_it(

@@ -11,7 +11,7 @@ import pytest
 FREED = """
 import re
 from pathlib import Path
-from rffpsr_ros.nodes.shared.memory import give_back
+from rffpsr_ros.nodes.filter.memory import give_back
 
 def resident():
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
