@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,7 +10,6 @@ from typing import NamedTuple
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.output_error.model import OutputErrorModel
-from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress, silent
@@ -47,22 +47,33 @@ class OutputErrorTrial(NamedTuple):
 def output_error_trial(
     prepared: Preparation, judge: SimulationJudge, settings: RecipeSettings, workers: Workers
 ) -> OutputErrorTrial | None:
-    """Return the best of all windows and ridges.
+    """Return the best of all ridges, of the window that does best on the first fold.
 
     None where there are so many columns that windows leave no room for features, or where a fold
     has no stretch that is long enough.
     """
-    patience = settings.simulation_patience
-    tasks = [
-        _BestRidge(learner, prepared.folds, judge, patience)
-        for learner in _learners(prepared, settings)
-    ]
-    coming = [workers.submit(task, silent) for task in tasks]
+    first, *others = prepared.folds
+    of_first, patience = judge.of_first_fold(), settings.simulation_patience
+    learners = _learners(prepared, settings)
+    raced = [_Path(learner, first.train, of_first, patience) for learner in learners]
     try:
-        trials = [pending.result() for pending in coming]
+        paths = _done(raced, workers)
+        if not paths:
+            return None
+        window = min(range(len(paths)), key=lambda place: paths[place].score)
+        ridges = len(paths[window].models)
+        further = [_Path(learners[window], fold.train, ridges=ridges) for fold in others]
+        by_fold = [paths[window], *_done(further, workers)]
     except InputError:
         return None
-    return min(trials, key=lambda one: judge.score(one.errors), default=None)
+    by_ridge = zip(*(one.models for one in by_fold), strict=True)
+    trials = [OutputErrorTrial(models, judge.made_by(models)) for models in by_ridge]
+    return min(trials, key=lambda one: judge.score(one.errors))
+
+
+def _done(paths: Sequence[_Path], workers: Workers) -> list[_Models]:
+    coming = [workers.submit(path, silent) for path in paths]
+    return [pending.result() for pending in coming]
 
 
 def _learners(prepared: Preparation, settings: RecipeSettings) -> list[OutputError]:
@@ -92,29 +103,37 @@ class _Member:
         return self.learner.fit(self.recordings)
 
 
-@dataclass(frozen=True)
-class _BestRidge:
-    """The task of finding the models of the ridge with which they do best, ever looser ones.
+class _Models(NamedTuple):
+    """Models of ever looser ridges, and the score of the best, if they were judged."""
 
-    It raises `InputError` if a fold has no stretch that is long enough.
+    models: Sequence[OutputErrorModel]
+    score: float
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The task of learning models of ever looser ridges from a fold.
+
+    With a ``judge`` until so many in a row are no better than the best; else as many as ``ridges``.
+    It raises `InputError` if there is no stretch that is long enough.
     """
 
     learner: OutputError
-    folds: Sequence[TrainingData]
-    judge: SimulationJudge
-    patience: int
+    train: Sequence[Trajectory]
+    judge: SimulationJudge | None = None
+    patience: int = 0
+    ridges: int | None = None
 
-    def __call__(self, progress: Progress) -> OutputErrorTrial:
+    def __call__(self, progress: Progress) -> _Models:
         del progress
-        best, best_score, later = None, float("inf"), 0
-        paths = (self.learner.path(fold.train) for fold in self.folds)
-        for by_fold in zip(*paths, strict=True):
-            trial = OutputErrorTrial(by_fold, self.judge.made_by(by_fold))
-            score = self.judge.score(trial.errors)
-            later += 1
-            if best is None or score < best_score:
-                best, best_score, later = trial, score, 0
+        models: list[OutputErrorModel] = []
+        best, later = float("inf"), 0
+        for model in itertools.islice(self.learner.path(self.train), self.ridges):
+            models.append(model)
+            if self.judge is None:
+                continue
+            score = self.judge.score(self.judge.made_by([model]))
+            best, later = min(best, score), 0 if score < best else later + 1
             if later == self.patience:
                 break
-        assert best is not None
-        return best
+        return _Models(models, best)

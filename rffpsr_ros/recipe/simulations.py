@@ -80,6 +80,15 @@ class SimulationJudge(NamedTuple):
     """Forecasts of the candidate that limits fall back on."""
     deviation: Array
 
+    def of_first_fold(self) -> SimulationJudge:
+        """Return the judge of models of the first fold alone."""
+        groups = len(self.simulations.blocks[0])
+        return self._replace(
+            simulations=self.simulations._replace(blocks=self.simulations.blocks[:1]),
+            targets=self.targets[:groups],
+            fallback=None if self.fallback is None else self.fallback[:groups],
+        )
+
     def errors(self, made: Sequence[Array]) -> list[Array]:
         """Return the errors of forecasts, a group each."""
         if self.limits is not None:

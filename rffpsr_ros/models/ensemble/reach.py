@@ -15,6 +15,9 @@ import numpy as np
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds
 
+FURTHER = 4
+"""Who has more than half of the weight may lie so many times as far outside as its reach."""
+
 _FAR = 1e300
 """Where those stand that have no weight: no forecast is held back by them."""
 
@@ -43,11 +46,12 @@ class Reach(NamedTuple):
     def beside(self, weights: Array) -> Array:
         """Return the distances (H, d_o, M), infinite where others may not hold a member back.
 
-        Who has more than half of the weight may know what they do not, and of two that disagree
-        nobody can tell which one is far outside.
+        Of two that disagree nobody can tell which one is far outside. Who has more than half of the
+        weight may know what the others do not, but not as far as the absurd.
         """
         few = (weights > 0).sum(axis=-1, keepdims=True) < 3
-        return np.where(few | (weights > 0.5), np.inf, self.distance)
+        further = np.where(weights > 0.5, FURTHER * self.distance, self.distance)
+        return np.where(few, np.inf, further)
 
 
 class HeldBack(NamedTuple):

@@ -14,7 +14,7 @@ from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.baselines.mean import Mean
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts
-from rffpsr_ros.models.ensemble.reach import Reach, held_back
+from rffpsr_ros.models.ensemble.reach import FURTHER, Reach, held_back
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.numerics.arrays import Array
 from test.nonlinear_runs import nonlinear_runs
@@ -95,9 +95,9 @@ def test_of_one_or_two_nobody_is_held(weights: list[float]) -> None:
     np.testing.assert_array_equal(forecast(np.zeros(given.shape)), forecast(None))
 
 
-def test_who_has_a_majority_is_not_held() -> None:
+def test_who_has_a_majority_is_held_far_outside_only() -> None:
     distance = Reach(np.ones((1, 1, 3))).beside(np.array([[[0.6, 0.3, 0.1]]]))
-    np.testing.assert_array_equal(distance, [[[np.inf, 1.0, 1.0]]])
+    np.testing.assert_array_equal(distance, [[[FURTHER, 1.0, 1.0]]])
 
 
 def test_the_model_file_keeps_it(tmp_path: Path) -> None:
