@@ -225,3 +225,34 @@ def test_a_field_that_is_not_there_is_refused(
     outcome = run("inspect", robot, "--observation", f"/encoder:{field}")
     assert outcome.code == 2
     assert f"has no field '{field}'; did you mean '{meant}'?" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--observation", "/encoder", "--action", "/encoder"], "an observation and as an action"),
+        (
+            ["--observation", "/encoder:position.elbow", "--action", "encoder:position.elbow"],
+            "an observation and as an action",
+        ),
+        (["--observation", "/encoder:position.elbow,position.elbow"], "an observation twice"),
+    ],
+)
+def test_a_field_is_chosen_once(words: list[str], said: str, run: Run, robot: Path) -> None:
+    outcome = run("inspect", robot, *words)
+    assert outcome.code == 2
+    assert outcome.err.endswith(
+        f"'position.elbow' of /encoder is chosen as {said}; leave it out once\n"
+    )
+
+
+def test_a_topic_named_as_a_whole_has_the_fields_that_are_left(run: Run, here: Path) -> None:
+    rows = "".join(f"{k},{k % 3},{k % 5},{k % 7}\n" for k in range(30))
+    (here / "t.csv").write_text(f"time,u,x,y\n{rows}")
+    assert run("csv2bag", "t.csv", "--out", "bag", "--quiet").code == 0
+    chosen = ["--observation", "/table", "--action", "/table:position.u"]
+    shown = run("inspect", "bag", *chosen, "--quiet").out
+    assert "  observation  /table: position.x, position.y\n" in shown
+    chosen = ["--observation", "/table:position.x", "--action", "/table"]
+    shown = run("inspect", "bag", *chosen, "--quiet").out
+    assert "  action  /table: position.u, position.y\n" in shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from rffpsr_ros.errors import InputError, did_you_mean, plain
@@ -82,8 +82,7 @@ def propose(
         If a chosen topic or field is not there, or nothing fits where nothing was chosen.
     """
     remarks: list[str] = []
-    actions = [_chosen(contents, choice) for choice in commanded]
-    observations = [_chosen(contents, choice) for choice in observed]
+    observations, actions = _both_chosen(contents, observed, commanded)
     taken = {topic.name for topic, _ in [*actions, *observations]}
     free = [topic for topic in contents.topics.values() if topic.name not in taken]
     if not actions:
@@ -106,6 +105,49 @@ def propose(
 
 
 _Picked = tuple[TopicContents, tuple[str, ...]]
+
+
+def _both_chosen(
+    contents: BagContents, observed: Sequence[TopicChoice], commanded: Sequence[TopicChoice]
+) -> tuple[list[_Picked], list[_Picked]]:
+    """Return what was chosen; of a topic named as a whole the fields that the other side left."""
+    observations = [_chosen(contents, choice) for choice in observed]
+    actions = [_chosen(contents, choice) for choice in commanded]
+    named = _fields_of(one for one, choice in zip(actions, commanded, strict=True) if choice.fields)
+    observations = _without(observations, observed, named)
+    actions = _without(actions, commanded, _fields_of(observations))
+    _check_once(observations, actions)
+    return observations, actions
+
+
+def _without(
+    picked: Sequence[_Picked], choices: Sequence[TopicChoice], taken: Collection[tuple[str, str]]
+) -> list[_Picked]:
+    """Return topics, those that were named as a whole without taken fields, if others are left."""
+    found = []
+    for (topic, fields), choice in zip(picked, choices, strict=True):
+        left = tuple(path for path in fields if (topic.name, path) not in taken)
+        found.append((topic, fields if choice.fields or not left else left))
+    return found
+
+
+def _check_once(observations: Sequence[_Picked], actions: Sequence[_Picked]) -> None:
+    """Refuse a field that is chosen twice."""
+    chosen: dict[tuple[str, str], str] = {}
+    for role, picked in (("an observation", observations), ("an action", actions)):
+        for topic, path in _fields_of(picked):
+            before = chosen.setdefault((topic, path), "")
+            if before:
+                twice = f"{before} twice" if before == role else f"{before} and as {role}"
+                raise InputError(
+                    f"'{plain(path)}' of {topic} is chosen as {twice}; leave it out once"
+                )
+            chosen[topic, path] = role
+
+
+def _fields_of(picked: Iterable[_Picked]) -> list[tuple[str, str]]:
+    """Return topic and path of every field."""
+    return [(topic.name, path) for topic, fields in picked for path in fields]
 
 
 def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
