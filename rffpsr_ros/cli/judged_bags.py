@@ -20,6 +20,7 @@ from rffpsr_ros.training.recordings import (
     check_columns,
     read_recordings,
     split_recordings,
+    three_fractions,
 )
 from rffpsr_ros.training.request import kind_asked_for
 
@@ -78,10 +79,12 @@ def judge_bags(
     """
     if arguments.split and arguments.train:
         raise InputError("--split names a training part and so does --train; give one")
+    if arguments.split is not None and three_fractions(arguments.split)[-1] == 0:
+        raise _nothing_to_test_on(arguments.split)
     configuration, reading = channels_of(model), reading_options(arguments)
     recordings = read_recordings(arguments.bags, configuration, reading, progress)
     parts = Split([], [], recordings.trajectories)
-    if arguments.split:
+    if arguments.split is not None:
         parts = split_recordings(recordings.trajectories, arguments.split)
     if arguments.train:
         known = read_recordings(
@@ -90,7 +93,7 @@ def judge_bags(
         parts = parts._replace(train=known.trajectories)
     check_columns(parts.test or parts.train, model.signature, arguments.model)
     if not parts.test:
-        raise InputError(f"the split {arguments.split} leaves nothing to test on")
+        raise _nothing_to_test_on(arguments.split)
     options = Judging(arguments.horizon, arguments.start, arguments.coverage, arguments.adapt)
     others = _others(arguments, model, parts)
     return JudgedBags(judge(model, arguments.model, parts, options, others, progress), recordings)
@@ -108,3 +111,7 @@ def _others(
         taken = kind in others or kind == kind_asked_for(model)
         others[Path(path).stem if taken else kind] = other
     return others
+
+
+def _nothing_to_test_on(split: str) -> InputError:
+    return InputError(f"the split {split} leaves nothing to test on")

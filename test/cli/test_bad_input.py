@@ -157,6 +157,26 @@ def test_options_of_training_that_make_no_sense(
     refused([*train, *words], *parts)
 
 
+@pytest.mark.parametrize("split", ["0.7,0.3", "0.7,0.2,x", "0,0.5,0.5", ""])
+def test_a_wrong_split_is_refused_before_a_bag_is_read(
+    split: str, refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    words = ["unread", "--split", split]
+    refused(["check", *words, "--config", configuration], "the split")
+    refused(["train", *words, "--config", configuration, "--out", "m"], "the split")
+    refused(["evaluate", *words, "--model", arx_model], "the split")
+    refused(["report", *words, "--model", arx_model, "--out", "r.html"], "the split")
+
+
+def test_what_is_refused_before_a_bag_is_read(
+    refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    check = ["check", "unread", "--config", configuration, "--set"]
+    refused([*check, "dataset.spilt=0.5"], "did you mean 'dataset.split'?")
+    refused([*check, "dataset.split=3"], "the split 3")
+    refused(["evaluate", "unread", "--model", arx_model, "--split", "1,0,0"], "to test on")
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [

@@ -19,8 +19,8 @@ from rffpsr_ros.exploration.findings import as_json, findings
 from rffpsr_ros.exploration.plot import plot_exploration
 from rffpsr_ros.exploration.response_words import nav2_lines, response_table
 from rffpsr_ros.models.registry import DEFAULT, learner_of
+from rffpsr_ros.training.configuration import asked_split, check_dataset
 from rffpsr_ros.training.data_check import check_data
-from rffpsr_ros.training.known_policy import check_policy
 from rffpsr_ros.training.recordings import BagRecordings, read_recordings, split_recordings
 
 
@@ -50,7 +50,8 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the verdicts and the figures behind them."""
     configuration = load_configuration(arguments.config, arguments.set)
-    check_policy(configuration)
+    check_dataset(configuration)
+    shares = asked_split(arguments.split, configuration.dataset)
     learner_of(DEFAULT, configuration.learning)  # a misspelt option is refused before reading
     if arguments.plot is not None:
         check_writable(arguments.plot, PLOT)
@@ -59,10 +60,9 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.bags, configuration, reading_options(arguments), progress
         )
         progress("checking", 0.0)
-        chosen = arguments.split or configuration.dataset.get("split")
         checked = recordings.trajectories
-        if chosen:
-            checked = split_recordings(checked, chosen).train
+        if shares is not None:
+            checked = split_recordings(checked, shares).train
         units = recordings.action_units
         check = check_data(checked, configuration.learning, units, responses=True)
         if arguments.plot is not None:
