@@ -96,6 +96,10 @@ def _responses(check: ExplorationCheck) -> list[str]:
     if not table:
         return []
     lines = ["", *aligned(table, range(2, 4)), "(beside its uncertainty; one standard error)"]
+    timed = {one.action for one in check.responses or ()}
+    moved = [one.name for one in check.channels if not one.constant]
+    if vague := [f"'{name}'" for name in moved if name not in timed]:
+        lines.append(f"(when anything responds to {' or '.join(vague)} is not clear)")
     if delays := nav2_lines(check.responses or ()):
         lines += ["", "for Nav2's MPPI controller:", *delays]
     return lines
