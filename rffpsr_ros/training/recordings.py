@@ -14,7 +14,7 @@ from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.read_report import ReadReport
-from rffpsr_ros.recordings.bags.reader import iterate_trajectories
+from rffpsr_ros.recordings.bags.reader import BAG_ENDED, iterate_trajectories
 from rffpsr_ros.recordings.split import parse_split, split
 from rffpsr_ros.recordings.stored_trajectory import store_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -186,13 +186,25 @@ def _all_read(
 ) -> BagRecordings:
     """Return what was read, with the likelihood ratios of a known policy."""
     if not trajectories:
-        raise InputError(f"{_counted(len(bags), 'bag')} gave no segment of 2 ticks or more")
+        raise InputError(_why_no_segment(report, configuration))
     trajectories, column = apply_policy(trajectories, configuration)
     if column is not None:
         for bag in report.bags:
             units = bag.action_units
             bag.action_units = units[:column] + units[column + 1 :]
     return BagRecordings(trajectories, report)
+
+
+def _why_no_segment(report: ReadReport, configuration: ChannelConfiguration) -> str:
+    """Return why bags that have ticks have no two in a row."""
+    ends = [(bag.path, end.reason) for bag in report.bags for end in bag.segment_ends]
+    path, reason = next((end for end in ends if end[1] != BAG_ENDED), ends[0])
+    which = "the only segment" if len(ends) == 1 else f"one of {len(ends)} segments"
+    return (
+        f"{_counted(len(report.bags), 'bag')} gave no segment of 2 ticks or more, which take"
+        f" {2 * configuration.period:g} s: {which} ended because {reason} ({path}); check the unit"
+        " of time, and rate"
+    )
 
 
 def three_fractions(fractions: Fractions) -> tuple[float, ...]:

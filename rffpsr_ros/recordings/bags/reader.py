@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.recordings.bags.diagnosis import why_no_ticks
+from rffpsr_ros.recordings.bags.diagnosis import never_numbers, why_no_ticks
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
@@ -19,6 +19,9 @@ from rffpsr_ros.recordings.trajectory_builder import TrajectoryBuilder
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import Event, SegmentEnd
 from rffpsr_ros.signals.sampler import Sampler
+
+BAG_ENDED = "the bag ended"
+"""Why the last segment ends."""
 
 
 class BagSampler:
@@ -112,7 +115,7 @@ class BagSampler:
             if events:
                 yield self._noted(events)
         stuck = self._stuck()
-        yield self._noted(self.sampler.end_segment("the bag ended"))
+        yield self._noted(self.sampler.end_segment(BAG_ENDED))
         self._finish(stuck)
 
     def _finish(self, losses: list[str]) -> None:
@@ -133,7 +136,16 @@ class BagSampler:
                     f" {self.path}{did_you_mean(name, seen)}"
                 )
         if report.ticks == 0:
-            raise InputError(why_no_ticks(self.path, self.sampler, times))
+            raise InputError(why_no_ticks(self.path, self.sampler, times, self._empty()))
+
+    def _empty(self) -> list[str]:
+        """Return the needed columns that are never a number, as a second look shows."""
+        messages = (
+            (reader.name, reader.decoded(data))
+            for topic, _, data in self._source.messages(self._readers.keys())
+            for reader in (self._readers[topic],)
+        )
+        return never_numbers(self.sampler.configuration, messages)
 
     def _stuck(self) -> list[str]:
         """Return a sentence if the end of the bag gave no ticks although there were messages."""
