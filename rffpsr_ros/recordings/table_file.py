@@ -84,9 +84,10 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
 
 def _check_heading(heading: list[str], path: str) -> None:
     if len(heading) < 2:
+        columns = "1 column" if len(heading) == 1 else "no columns"
         raise InputError(
-            f"the first row of {path} names {len(heading)} columns; it must name a time column"
-            " and at least one other"
+            f"the first row of {path} names {columns}; it must name a time column and at least one"
+            " other"
         )
     for i, name in enumerate(heading):
         if not name or _is_number(name):

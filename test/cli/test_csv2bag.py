@@ -95,8 +95,8 @@ def test_of_one_topic_the_columns_that_were_not_chosen_are_the_rest(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "names 0 columns"),
-        ("time\n1\n", "names 1 columns"),
+        ("", "names no columns"),
+        ("time\n1\n", "names 1 column;"),
         ("1,2\n3,4\n", "'1' in the first row"),
         ("time,a,a\n1,2,3\n", "two columns of t.csv are called 'a'"),
         ("a,b\n1,2\n", "no column called time"),
@@ -124,3 +124,25 @@ def test_times_are_exact_to_the_nanosecond(here: Path) -> None:
     (here / "t.csv").write_text("time,a\n1700000000.123456789,1\n1700000000.123456790,2\n")
     times = read_table("t.csv").times_ns.tolist()
     assert times == [1_700_000_000_123_456_789, 1_700_000_000_123_456_790]
+
+
+@pytest.mark.parametrize(("unit", "odd"), [("s", "0.05 rows"), ("us", "5e+04"), ("ms", "")])
+def test_a_rate_that_no_robot_has_makes_one_look_at_the_unit(
+    unit: str, odd: str, run: Run, here: Path
+) -> None:
+    (here / "t.csv").write_text("time,a\n" + "".join(f"{20 * k},{k}\n" for k in range(9)))
+    said = run("csv2bag", "t.csv", "--out", "bag", "--time-unit", unit, "--quiet").err
+    assert odd in said
+    assert bool(odd) == (f"is --time-unit {unit} right?" in said)
+
+
+def test_a_field_that_teaches_nothing_is_told(run: Run, here: Path) -> None:
+    rows = "".join(f"{k / 10},{k % 3},nan,5\n" for k in range(40))
+    (here / "t.csv").write_text(f"time,u,blind,stuck\n{rows}")
+    assert run("csv2bag", "t.csv", "--out", "bag", "--quiet").code == 0
+    chosen = ["--action", "/table:position.u", "--write-config", "c.yaml"]
+    seen = ["--observation", "/table:position.blind,position.stuck"]
+    said = run("inspect", "bag", *chosen, *seen, "--quiet").out
+    assert "note: 'position.blind' of /table is never a number, so it teaches nothing" in said
+    assert "note: 'position.stuck' of /table is always 5, so it teaches nothing" in said
+    assert "position.blind  # never a number" in (here / "c.yaml").read_text()

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.console import ProgressBar, say, say_json
+from rffpsr_ros.cli.console import ProgressBar, say, say_json, warn
 from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
@@ -27,6 +27,8 @@ from rffpsr_ros.recordings.forecast_messages import PREDICTED_TYPE, predicted_me
 from rffpsr_ros.recordings.table_file import TIME_UNITS, Table, read_table
 
 _DEFAULT_TOPIC = "/table"
+_USUAL_RATES = 0.1, 20_000.0
+"""Rows a second: others rather come of another unit of time."""
 _EARLIEST_NS = 1
 """A time of 0 means in ROS that there is none."""
 _TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
@@ -111,8 +113,12 @@ def _tell(
     if arguments.json:
         say_json({**summary, "seconds": float(seconds)})
         return
-    rate = f", {(len(table.values) - 1) / seconds:.4g} rows a second" if seconds > 0 else ""
-    say(f"{len(table.values)} rows over {seconds:.6g} s{rate} written to {target}")
+    rate = (len(table.values) - 1) / seconds if seconds > 0 else 0.0
+    told = f", {rate:.4g} rows a second" if rate else ""
+    say(f"{len(table.values)} rows over {seconds:.6g} s{told} written to {target}")
+    slowest, fastest = _USUAL_RATES
+    if rate and not slowest <= rate <= fastest:
+        warn(f"{rate:.4g} rows a second are odd; is --time-unit {arguments.time_unit} right?")
     for topic, columns in names.items():
         say(f"{topic}: {', '.join(f'position.{column}' for column in columns)}")
     missing = int((~np.isfinite(table.values)).sum())

@@ -113,13 +113,8 @@ def _fields(contents: BagContents) -> list[str]:
             continue
         rows = []
         for field in topic.fields:
-            span = "constant " + f"{field.low:.4g}"
-            if not field.constant:
-                span = f"{field.low:.4g} to {field.high:.4g}"
-            elif field.missing == 1:
-                span = "never a number"
             missing = f"{100 * field.missing:.0f} % missing" if 0 < field.missing < 1 else ""
-            rows.append([f"  {field.path}", span, missing])
+            rows.append([f"  {field.path}", field.span(), missing])
         lines += ["", topic.name, *aligned(rows)]
     return lines
 

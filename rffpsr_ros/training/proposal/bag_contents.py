@@ -56,6 +56,14 @@ class FieldRange(NamedTuple):
         """Tell whether it never changed."""
         return not self.high - self.low > 1e-9 * max(abs(self.low), abs(self.high))
 
+    def span(self) -> str:
+        """Return in words what it showed."""
+        if self.missing == 1:
+            return "never a number"
+        if self.constant:
+            return f"constant {self.low:.4g}"
+        return f"{self.low:.4g} to {self.high:.4g}"
+
 
 @dataclass
 class TopicContents:

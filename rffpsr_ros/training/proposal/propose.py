@@ -100,6 +100,7 @@ def propose(
     seen = tuple(_channel(t, fields, names, rate) for t, fields in observations)
     names = set()
     acted = tuple(_channel(t, fields, names, None) for t, fields in actions)
+    remarks += _idle([*observations, *actions])
     max_gap = round(max(DEFAULT_MAX_GAP, 3 / rate), 6)
     return Proposal(rate, pace_rate, max_gap, seen, acted, tuple(remarks))
 
@@ -165,6 +166,17 @@ def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
     if not fields:
         raise InputError(f"topic {topic.name} ({topic.type}) has no numeric field that varies")
     return topic, fields
+
+
+def _idle(picked: Sequence[_Picked]) -> list[str]:
+    """Return a remark on every field that was taken though nothing can be learned about it."""
+    remarks = []
+    for topic, fields in picked:
+        for one in topic.fields:
+            if one.path in fields and one.constant:
+                what = "is never a number" if one.missing == 1 else f"is always {one.low:.4g}"
+                remarks.append(f"'{plain(one.path)}' of {topic.name} {what}, so it teaches nothing")
+    return remarks
 
 
 def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
