@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.exploration.check import ChannelCheck, ExplorationCheck
+from rffpsr_ros.exploration.check import FEWEST_WINDOWS, ChannelCheck, ExplorationCheck
 from rffpsr_ros.exploration.conditions import REPRODUCED
 from rffpsr_ros.numerics.arrays import Array
 
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 def findings(check: ExplorationCheck) -> list[Finding]:
     """Return all verdicts, in the order in which they matter."""
     found = [Finding("warning", "damage", sentence) for sentence in check.damage]
-    found.append(_amount(check))
+    found += [_amount(check), *_missing(check)]
     found += [
         Finding("warning", name, f"'{name}' never changes: leave it out, or record it moving")
         for name in check.constant_observations
@@ -62,6 +62,7 @@ def as_json(check: ExplorationCheck) -> dict[str, Any]:
         "ticks": check.ticks,
         "measured_ticks": check.measured_ticks,
         "windows": check.windows,
+        "rarest_observation": check.rarest and check.rarest._asdict(),
         "findings": [finding._asdict() for finding in findings(check)],
         "actions": [_channel_as_json(channel) for channel in check.channels],
         "responses": [_finite(one._asdict()) for one in check.responses or ()],
@@ -115,6 +116,13 @@ def _told(values: Array) -> list[float] | None:
 def _amount(check: ExplorationCheck) -> Finding:
     options, posed = check.options, check.conditioning
     length = options.past + options.future + 1
+    if posed is None and check.rarest is not None and check.windows >= FEWEST_WINDOWS:
+        return Finding(
+            "warning",
+            "missing",
+            f"{check.rarest.describe()}, so that hardly one of {check.windows} windows of {length}"
+            f" ticks is complete, too few to measure anything by; {check.rarest.advice()}",
+        )
     if posed is None:
         sentence = (
             f"{check.windows} windows of {length} ticks (past {options.past} + future"
@@ -140,6 +148,14 @@ def _amount(check: ExplorationCheck) -> Finding:
         f"too short: {counted}, and {needed} are needed for {directions} directions of history;"
         f" record {math.ceil(10 * factor) / 10:g} times as much, or set learning.rank to {rank}",
     )
+
+
+def _missing(check: ExplorationCheck) -> list[Finding]:
+    """Return a note where most ticks lack an observation, and yet there are whole windows."""
+    rarest = check.rarest
+    if check.conditioning is None or rarest is None or rarest.share >= MOSTLY:
+        return []
+    return [Finding("note", "missing", f"only {rarest.describe()}")]
 
 
 def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:

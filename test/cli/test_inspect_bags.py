@@ -256,3 +256,23 @@ def test_a_topic_named_as_a_whole_has_the_fields_that_are_left(run: Run, here: P
     chosen = ["--observation", "/table:position.x", "--action", "/table"]
     shown = run("inspect", "bag", *chosen, "--quiet").out
     assert "  action  /table: position.u, position.y\n" in shown
+
+
+def test_what_most_ticks_would_lack_is_told(run: Run, here: Path) -> None:
+    rows = [f"{20 * k},{k % 3},{'' if k % 5 else k}\n" for k in range(90)]
+    (here / "t.csv").write_text("time,u,y\n" + "".join(rows))
+    assert run("csv2bag", "t.csv", "--out", "bag", "--time-unit", "ms", "--quiet").code == 0
+    alone = run("inspect", "bag", "--action", "/table:position.u")
+    assert "; there is /table:position.y (80 % missing)" in alone.err
+    chosen = ["--action", "/table:position.u", "--observation", "/table:position.y"]
+    said = run("inspect", "bag", *chosen, "--quiet").out
+    assert "20 % of the ticks would hold 'position.y' of /table, which most of its" in said
+
+
+def test_a_sensor_that_comes_irregularly_is_told(run: Run, here: Path) -> None:
+    times = [100 * k + t for k in range(40) for t in (0, 10, 20)]
+    table = "".join(f"{t},{t % 7},{t % 9}\n" for t in times)
+    (here / "t.csv").write_text(f"time,u,y\n{table}")
+    assert run("csv2bag", "t.csv", "--out", "bag", "--time-unit", "ms", "--quiet").code == 0
+    said = run("inspect", "bag", "--action", "/table:position.u", "--quiet").out
+    assert "note: about 30 % of the ticks would hold a message of /table" in said

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,17 @@ class TopicContents:
             min(float(stamps.min()) for stamps in parts) / 1e9,
             max(float(stamps.max()) for stamps in parts) / 1e9,
         )
+
+    def filled(self, rate: float, max_gap: float) -> float:
+        """Return which share of ticks at a rate a message falls into, but for gaps."""
+        parts = [np.diff(stamps) / 1e9 for stamps in self.stamps]
+        intervals = np.concatenate(parts) if parts else np.empty(0)
+        ticks = rate * intervals[(intervals > 0) & (intervals <= max_gap)]
+        return 1 - float(np.maximum(np.round(ticks) - 1, 0).sum() / max(ticks.sum(), 1.0))
+
+
+Picked: TypeAlias = "tuple[TopicContents, tuple[str, ...]]"
+"""A topic, and the fields of it that are taken."""
 
 
 @dataclass

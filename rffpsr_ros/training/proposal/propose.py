@@ -11,8 +11,9 @@ from rffpsr_ros.errors import InputError, did_you_mean, plain
 from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
-from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, TopicContents
+from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, Picked, TopicContents
 from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of
+from rffpsr_ros.training.proposal.remarks import idle, rare
 
 FASTEST = 100.0
 """Hz proposed at most: a model forecasts a few ticks, and these should span some motion."""
@@ -100,17 +101,14 @@ def propose(
     seen = tuple(_channel(t, fields, names, rate) for t, fields in observations)
     names = set()
     acted = tuple(_channel(t, fields, names, None) for t, fields in actions)
-    remarks += _idle([*observations, *actions])
     max_gap = round(max(DEFAULT_MAX_GAP, 3 / rate), 6)
+    remarks += [*idle([*observations, *actions]), *rare(observations, rate, max_gap)]
     return Proposal(rate, pace_rate, max_gap, seen, acted, tuple(remarks))
-
-
-_Picked = tuple[TopicContents, tuple[str, ...]]
 
 
 def _both_chosen(
     contents: BagContents, observed: Sequence[TopicChoice], commanded: Sequence[TopicChoice]
-) -> tuple[list[_Picked], list[_Picked]]:
+) -> tuple[list[Picked], list[Picked]]:
     """Return what was chosen; of a topic named as a whole the fields that the other side left."""
     observations = [_chosen(contents, choice) for choice in observed]
     actions = [_chosen(contents, choice) for choice in commanded]
@@ -122,8 +120,8 @@ def _both_chosen(
 
 
 def _without(
-    picked: Sequence[_Picked], choices: Sequence[TopicChoice], taken: Collection[tuple[str, str]]
-) -> list[_Picked]:
+    picked: Sequence[Picked], choices: Sequence[TopicChoice], taken: Collection[tuple[str, str]]
+) -> list[Picked]:
     """Return topics, those that were named as a whole without taken fields, if others are left."""
     found = []
     for (topic, fields), choice in zip(picked, choices, strict=True):
@@ -132,7 +130,7 @@ def _without(
     return found
 
 
-def _check_once(observations: Sequence[_Picked], actions: Sequence[_Picked]) -> None:
+def _check_once(observations: Sequence[Picked], actions: Sequence[Picked]) -> None:
     """Refuse a field that is chosen twice."""
     chosen: dict[tuple[str, str], str] = {}
     for role, picked in (("an observation", observations), ("an action", actions)):
@@ -146,12 +144,12 @@ def _check_once(observations: Sequence[_Picked], actions: Sequence[_Picked]) -> 
             chosen[topic, path] = role
 
 
-def _fields_of(picked: Iterable[_Picked]) -> list[tuple[str, str]]:
+def _fields_of(picked: Iterable[Picked]) -> list[tuple[str, str]]:
     """Return topic and path of every field."""
     return [(topic.name, path) for topic, fields in picked for path in fields]
 
 
-def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
+def _chosen(contents: BagContents, choice: TopicChoice) -> Picked:
     topic = contents.topics.get(choice.topic) or contents.topics.get("/" + choice.topic.lstrip("/"))
     if topic is None:
         raise InputError(
@@ -168,17 +166,6 @@ def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
     return topic, fields
 
 
-def _idle(picked: Sequence[_Picked]) -> list[str]:
-    """Return a remark on every field that was taken though nothing can be learned about it."""
-    remarks = []
-    for topic, fields in picked:
-        for one in topic.fields:
-            if one.path in fields and one.constant:
-                what = "is never a number" if one.missing == 1 else f"is always {one.low:.4g}"
-                remarks.append(f"'{plain(one.path)}' of {topic.name} {what}, so it teaches nothing")
-    return remarks
-
-
 def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
     """Refuse joints that are in no message of a topic, and names of no field."""
     known = [one.path for one in topic.fields]
@@ -193,8 +180,8 @@ def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
 
 
 def _commands(
-    free: Sequence[TopicContents], observations: Sequence[_Picked], remarks: list[str]
-) -> list[_Picked]:
+    free: Sequence[TopicContents], observations: Sequence[Picked], remarks: list[str]
+) -> list[Picked]:
     usable = [topic for topic in free if _is_usable(topic)]
     commands = [topic for topic in usable if _is_command(topic)]
     if not commands and (left := _left(observations)):
@@ -213,7 +200,7 @@ def _commands(
     return [(topic, default_fields(topic.type, topic.fields)) for topic in commands]
 
 
-def _signals(free: Sequence[TopicContents], actions: Sequence[_Picked]) -> list[_Picked]:
+def _signals(free: Sequence[TopicContents], actions: Sequence[Picked]) -> list[Picked]:
     usable = [topic for topic in free if _is_usable(topic) and not _is_command(topic)]
     known = [topic for topic in usable if topic.type in _OBSERVED_TYPES]
     known.sort(key=lambda topic: _OBSERVED_TYPES.index(topic.type))
@@ -223,12 +210,12 @@ def _signals(free: Sequence[TopicContents], actions: Sequence[_Picked]) -> list[
     if not chosen:
         raise InputError(
             "no topic of the bags looks like an observation; say which one is by"
-            " --observation TOPIC[:FIELDS]"
+            f" --observation TOPIC[:FIELDS]{_varying([t for t, _ in actions], _fields_of(actions))}"
         )
     return [(topic, default_fields(topic.type, topic.fields)) for topic in chosen]
 
 
-def _left(chosen: Sequence[_Picked]) -> list[_Picked]:
+def _left(chosen: Sequence[Picked]) -> list[Picked]:
     """Return the topics of which some fields were chosen, with the others."""
     found = []
     for topic, fields in chosen:
@@ -253,6 +240,17 @@ def _is_command(topic: TopicContents) -> bool:
 def _listed(topics: Sequence[TopicContents]) -> str:
     names = ", ".join(topic.name for topic in topics[:8])
     return f"; there are {names}" if names else ""
+
+
+def _varying(topics: Sequence[TopicContents], taken: Collection[tuple[str, str]]) -> str:
+    """Return what of some topics is left to be chosen, as the end of a sentence."""
+    left = [
+        f"{topic.name}:{one.path} ({100 * one.missing:.0f} % missing)"
+        for topic in topics
+        for one in topic.fields
+        if not one.constant and (topic.name, one.path) not in taken
+    ]
+    return f"; there is {', '.join(left[:4])}" if left else ""
 
 
 def _channel(
