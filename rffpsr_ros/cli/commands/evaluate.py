@@ -66,7 +66,7 @@ def _lines(judged: JudgedBags) -> list[str]:
     lines = [f"read {recordings.describe()}; judged on {judgement.ticks} ticks"]
     if sentence := told(judgement.beyond):
         lines.append(sentence)
-    if "linear_arx" not in judgement.comparison.entries:
+    if "linear_arx" not in judgement.comparison.entries and not judgement.parts.train:
         lines.append(
             "linear ARX is not shown: say what to fit it to by --train BAG..., or --split if"
             " these bags were split in training"
