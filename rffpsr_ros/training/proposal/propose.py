@@ -238,6 +238,8 @@ def _is_command(topic: TopicContents) -> bool:
 
 
 def _listed(topics: Sequence[TopicContents]) -> str:
+    if len(topics) == 1:
+        return _varying(topics, ())
     names = ", ".join(topic.name for topic in topics[:8])
     return f"; there are {names}" if names else ""
 
@@ -245,12 +247,15 @@ def _listed(topics: Sequence[TopicContents]) -> str:
 def _varying(topics: Sequence[TopicContents], taken: Collection[tuple[str, str]]) -> str:
     """Return what of some topics is left to be chosen, as the end of a sentence."""
     left = [
-        f"{topic.name}:{one.path} ({100 * one.missing:.0f} % missing)"
+        f"{topic.name}:{one.path}"
+        + (f" ({100 * one.missing:.0f} % missing)" if one.missing >= 0.005 else "")
         for topic in topics
         for one in topic.fields
         if not one.constant and (topic.name, one.path) not in taken
     ]
-    return f"; there is {', '.join(left[:4])}" if left else ""
+    more = ", ..." if len(left) > 4 else ""
+    are = "is" if len(left) == 1 else "are"
+    return f"; there {are} {', '.join(left[:4])}{more}" if left else ""
 
 
 def _channel(
