@@ -202,6 +202,16 @@ def test_configuration_that_is_not_there(refused: Refused, robot: Path, here: Pa
     refused(["train", robot, "--config", "binary", "--out", "m"], "binary is no YAML")
 
 
+def test_an_output_of_no_format_is_refused_before_a_bag_is_read(
+    refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    evaluate = ["evaluate", "unread", "--model", arx_model]
+    refused([*evaluate, "--plot", "p"], "'p': its ending says no format; end it in .png")
+    refused([*evaluate, "--plot-forecast", "p.doc"], "'p.doc': its ending says no format")
+    refused(["check", "unread", "--config", configuration, "--plot", "p.x"], "says no format")
+    refused(["predict", "unread", "--model", arx_model, "--out", "o.txt"], "is no .csv file")
+
+
 @pytest.mark.parametrize("command", ["inspect", "train", "evaluate", "predict"])
 def test_what_is_no_bag(
     command: str, refused: Refused, configuration: Path, arx_model: Path, here: Path

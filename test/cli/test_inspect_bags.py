@@ -276,3 +276,33 @@ def test_a_sensor_that_comes_irregularly_is_told(run: Run, here: Path) -> None:
     assert run("csv2bag", "t.csv", "--out", "bag", "--time-unit", "ms", "--quiet").code == 0
     said = run("inspect", "bag", "--action", "/table:position.u", "--quiet").out
     assert "note: about 30 % of the ticks would hold a message of /table" in said
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("name[0]", "topic /encoder: field path 'name[0]' is a text, not a number"),
+        ("header.stmp.sec", "did you mean 'stamp'?"),
+        ("position.elbo", "did you mean 'position.elbow'?"),
+    ],
+)
+def test_a_chosen_field_must_be_one(field: str, said: str, run: Run, robot: Path) -> None:
+    outcome = run("inspect", robot, "--observation", f"/encoder:{field}")
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_ranges_of_chosen_fields_are_shown(run: Run, robot: Path) -> None:
+    chosen = ["--observation", "/encoder:sin(position.elbow),position[9],effort[0]"]
+    said = run("inspect", robot, *chosen, "--quiet").out
+    assert re.search(r"\n  sin\(position\.elbow\) +-?0\.\d+ to 0\.\d+\n", said)
+    assert "note: 'position[9]' of /encoder is never a number, so it teaches nothing" in said
+    assert "note: 'effort[0]' of /encoder is never a number, so it teaches nothing" in said
+
+
+@pytest.mark.parametrize("name", ["elbow", "position.elbow"])
+def test_a_field_in_place_of_a_topic_is_answered_with_both(
+    name: str, run: Run, robot: Path
+) -> None:
+    outcome = run("inspect", robot, "--observation", name)
+    assert outcome.err.endswith(f"no topic {name}; did you mean /encoder:position.elbow?\n")

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
-from rffpsr_ros.cli.outputs import PLOT, check_writable
+from rffpsr_ros.cli.outputs import check_plot
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration, reading_options
 from rffpsr_ros.exploration.check import ExplorationCheck
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     shares = asked_split(arguments.split, configuration.dataset)
     learner_of(DEFAULT, configuration.learning)  # a misspelt option is refused before reading
     if arguments.plot is not None:
-        check_writable(arguments.plot, PLOT)
+        check_plot(arguments.plot)
     with ProgressBar(quiet=arguments.quiet) as progress:
         recordings = read_recordings(
             arguments.bags, configuration, reading_options(arguments), progress

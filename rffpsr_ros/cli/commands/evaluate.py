@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
 from rffpsr_ros.cli.judged_bags import JudgedBags, add_judging_arguments, judge_bags
-from rffpsr_ros.cli.outputs import PLOT, check_writable
+from rffpsr_ros.cli.outputs import check_plot
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.evaluation.extrapolation import told
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     model = load_model(arguments.model)
     for plot in (arguments.plot, arguments.plot_forecast):
         if plot is not None:
-            check_writable(plot, PLOT)
+            check_plot(plot)
     with ProgressBar(quiet=arguments.quiet) as progress:
         judged = judge_bags(arguments, model, progress)
         _plot(judged.judgement, arguments)

@@ -57,7 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
     bags = find_bags(arguments.bags)
     types = MessageTypes(arguments.ros_distro, arguments.msg_path)
     with ProgressBar(quiet=arguments.quiet) as progress:
-        contents = read_contents(bags, types, progress)
+        asked: dict[str, list[str]] = {}
+        for choice in (*observed, *commanded):
+            asked.setdefault(choice.topic, []).extend(choice.fields)
+        contents = read_contents(bags, types, progress, asked)
     for loss in contents.losses:
         warn(loss)
     proposal, why_none = _proposal(contents, observed, commanded, target)

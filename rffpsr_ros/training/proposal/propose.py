@@ -13,7 +13,7 @@ from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
 from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, Picked, TopicContents
 from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of
-from rffpsr_ros.training.proposal.remarks import idle, rare
+from rffpsr_ros.training.proposal.remarks import idle_fields, rare_fields
 
 FASTEST = 100.0
 """Hz proposed at most: a model forecasts a few ticks, and these should span some motion."""
@@ -102,7 +102,7 @@ def propose(
     names = set()
     acted = tuple(_channel(t, fields, names, None) for t, fields in actions)
     max_gap = round(max(DEFAULT_MAX_GAP, 3 / rate), 6)
-    remarks += [*idle([*observations, *actions]), *rare(observations, rate, max_gap)]
+    remarks += [*idle_fields([*observations, *actions]), *rare_fields(observations, rate, max_gap)]
     return Proposal(rate, pace_rate, max_gap, seen, acted, tuple(remarks))
 
 
@@ -152,9 +152,7 @@ def _fields_of(picked: Iterable[Picked]) -> list[tuple[str, str]]:
 def _chosen(contents: BagContents, choice: TopicChoice) -> Picked:
     topic = contents.topics.get(choice.topic) or contents.topics.get("/" + choice.topic.lstrip("/"))
     if topic is None:
-        raise InputError(
-            f"the bags have no topic {choice.topic}{did_you_mean(choice.topic, contents.topics)}"
-        )
+        raise InputError(f"the bags have no topic {choice.topic}{_meant(contents, choice.topic)}")
     if topic.problem:
         raise InputError(topic.problem)
     if topic.timing.rate == 0:
@@ -166,9 +164,22 @@ def _chosen(contents: BagContents, choice: TopicChoice) -> Picked:
     return topic, fields
 
 
+def _meant(contents: BagContents, name: str) -> str:
+    """Return what may be meant by the name of no topic, as the end of a sentence."""
+    fields = [
+        f"{topic.name}:{one.path}"
+        for topic in contents.topics.values()
+        for one in topic.fields
+        if name in (one.path, one.path.rpartition(".")[2])
+    ]
+    if fields:
+        return f"; did you mean {fields[0]}?"
+    return did_you_mean(name, contents.topics)
+
+
 def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
     """Refuse joints that are in no message of a topic, and names of no field."""
-    known = [one.path for one in topic.fields]
+    known = [one.path for one in topic.fields if one.missing < 1 or one.path not in topic.asked]
     kinds = {path.partition(".")[0] for path in known}
     for field in fields:
         kind, dot, _ = field.partition(".")
@@ -177,6 +188,8 @@ def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
         if (joint or name) and field not in known:
             nearest = did_you_mean(field if dot else f".{field}", known)
             raise InputError(f"topic {topic.name} has no field '{plain(field)}'{nearest}")
+        if sentence := topic.misfits.get(field):
+            raise InputError(f"topic {topic.name}: {sentence}")
 
 
 def _commands(

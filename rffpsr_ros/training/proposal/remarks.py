@@ -11,18 +11,21 @@ _MOST = 0.5
 """Share from which on it is the greater part."""
 
 
-def idle(picked: Sequence[Picked]) -> list[str]:
+def idle_fields(picked: Sequence[Picked]) -> list[str]:
     """Return a remark on every field that was taken though nothing can be learned about it."""
     remarks = []
     for topic, fields in picked:
+        idle = {path: "is never a number" for path in fields if path in topic.misfits}
         for one in topic.fields:
             if one.path in fields and one.constant:
-                what = "is never a number" if one.missing == 1 else f"is always {one.low:.4g}"
-                remarks.append(f"'{plain(one.path)}' of {topic.name} {what}, so it teaches nothing")
+                never = one.missing == 1
+                idle[one.path] = "is never a number" if never else f"is always {one.low:.4g}"
+        for path, what in idle.items():
+            remarks.append(f"'{plain(path)}' of {topic.name} {what}, so it teaches nothing")
     return remarks
 
 
-def rare(observations: Sequence[Picked], rate: float, max_gap: float) -> list[str]:
+def rare_fields(observations: Sequence[Picked], rate: float, max_gap: float) -> list[str]:
     """Return remarks on what most ticks would not hold."""
     remarks = []
     pace = observations[0][0]
