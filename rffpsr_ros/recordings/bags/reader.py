@@ -69,6 +69,7 @@ class BagSampler:
         self.topic_types = {name: topic.type for name, topic in self._topics.items()}
         self._pace_topic = configuration.observations[0].topic
         self._paced_at_last_end = 0
+        self._begun_ns: int | None = None
         self._readers: dict[str, TopicReader] = {
             topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
             for name, topic in self._topics.items()
@@ -125,7 +126,7 @@ class BagSampler:
         report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
         report.undecodable = sum(reader.undecodable for reader in self._readers.values())
         misfits = [f"{text} ({n} in all)" for text, n in self.sampler.misfits.items()]
-        report.losses = self._source.losses + losses + misfits
+        report.losses = self._source.losses + losses + self._late() + misfits
         report.topic_types = self.topic_types
         report.observation_units = self.sampler.observation_units
         report.action_units = self.sampler.action_units
@@ -166,7 +167,21 @@ class BagSampler:
                 self._paced_at_last_end = self._times[self._pace_topic].count
             else:
                 self.report.ticks += 1
+                self._begun_ns = event.start_ns if self._begun_ns is None else self._begun_ns
         return events
+
+    def _late(self) -> list[str]:
+        """Return a sentence if most of the bag had passed before the first tick."""
+        times = self._times[self._pace_topic]
+        whole = (times.last_ns - times.first_ns) / 1e9
+        before = ((self._begun_ns or times.first_ns) - times.first_ns) / 1e9
+        jumped = any(end.cause == "time_jump" for end in self.report.segment_ends)
+        if jumped or before <= whole / 2:
+            return []
+        return [
+            f"the first {before:.3g} s of {whole:.3g} s gave nothing, as not every channel had a"
+            " value before"
+        ]
 
 
 def read_bags(

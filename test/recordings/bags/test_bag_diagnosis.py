@@ -1,6 +1,7 @@
 """A bag that gives nothing says why, by what is in it."""
 
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recordings import read_bags
+from rffpsr_ros.recordings.bags.read_report import BagWarning
 from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.recordings.forecast_messages import PREDICTED_TYPE, predicted_message
 from rffpsr_ros.signals import ChannelConfiguration
@@ -57,3 +59,12 @@ def test_a_bag_without_two_ticks_in_a_row(tmp_path: Path) -> None:
     path = table(tmp_path / "pairs", pairs)
     with pytest.raises(InputError, match=r"one of 4 segments ended because /table was silent for"):
         read_recordings(path, configured())
+
+
+def test_most_of_a_bag_before_the_first_tick_is_told_of(tmp_path: Path) -> None:
+    late = [(0.1 * k, 1.0 if k >= 40 else NONE, 1.0) for k in range(60)]
+    with pytest.warns(BagWarning, match=r"the first 4 s of 5\.9 s gave nothing, as not every"):
+        assert [len(one) for one in read_bags(table(tmp_path / "late", late), configured())] == [19]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_bags(table(tmp_path / "soon", late[25:]), configured())
