@@ -80,7 +80,7 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
         if len(times) > 1 and times[-1] <= times[-2]:
             raise InputError(
                 f"the time {row[clock].strip():.40} in row {number} of {path} is not after the one"
-                " before; times must increase"
+                " before; sort the rows by time, and leave out those that repeat one"
             )
         values.append([_number(row[i], heading[i], f"row {number} of {path}") for i in others])
     if not values:
@@ -142,6 +142,8 @@ def _time(text: str, unit: str, where: str) -> int:
 
 def _perhaps(text: str) -> str:
     """Return what may be meant by a number that is not one, or by a time that is far too late."""
+    if ":" in text:
+        return "; dates and hours are not read, write seconds"
     if text.lower() in _MISSING:
         return "; leave a cell empty where a value is missing"
     if text.count(",") == 1 and _is_number(text.replace(",", ".")):

@@ -115,6 +115,7 @@ def test_of_one_topic_the_columns_that_were_not_chosen_are_the_rest(
         ("time,a\n1,N/A\n", "is no number; leave a cell empty where a value is missing"),
         ("time,a\n1,x\n", "'x' in column 'a', row 2 of t.csv, is no number"),
         ("time,a\n1,2\n1,3\n", "the time 1 in row 3 of t.csv is not after"),
+        ("time,a\n2024-01-01 10:00:00,2\n", "dates and hours are not read, write seconds"),
         ("time,a\n-1,2\n", "'-1' in row 2 of t.csv is no time"),
         ("time,a\n1e999999999,2\n", "is no time"),
         ("time,a\nnan,2\n", "'nan' in row 2 of t.csv is no time"),

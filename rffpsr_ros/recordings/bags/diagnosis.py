@@ -105,7 +105,7 @@ def _too_slow_or_short(
     if seconds < period:
         return (
             f"{short}: the {times.count} messages of {topic} lie within {seconds:.3g} s and a tick"
-            f" takes {period:g} s; check the unit of their time"
+            f" takes {period:g} s; check the unit of their time, and rate"
         )
     apart = seconds / (times.count - 1)
     if apart > configuration.max_gap:
