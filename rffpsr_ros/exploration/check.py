@@ -79,6 +79,8 @@ class ExplorationCheck:
     """A sentence for each damaged recording; nothing else was measured on what is damaged."""
     rarest: RareObservation | None = None
     """The observation that the fewest ticks hold, if some do not."""
+    on_both_sides: tuple[str, ...] = ()
+    """Fields that are observations and actions."""
 
 
 def is_constant(low: float, high: float) -> bool:

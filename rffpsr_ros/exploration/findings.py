@@ -38,6 +38,7 @@ class Finding(NamedTuple):
 def findings(check: ExplorationCheck) -> list[Finding]:
     """Return all verdicts, in the order in which they matter."""
     found = [Finding("warning", "damage", sentence) for sentence in check.damage]
+    found += [Finding("warning", field, both_sides(field)) for field in check.on_both_sides]
     found += [_amount(check), *_missing(check)]
     found += [
         Finding("warning", name, f"'{name}' never changes: leave it out, or record it moving")
@@ -48,6 +49,14 @@ def findings(check: ExplorationCheck) -> list[Finding]:
     found += _policy(check)
     found += _states(check)
     return found
+
+
+def both_sides(field: str) -> str:
+    """Return what is said of a field that is observed and commanded."""
+    return (
+        f"{field} is an observation and an action: a forecast that is given future actions copies"
+        " it, and nothing is learned about it; leave it out once"
+    )
 
 
 def warnings(check: ExplorationCheck) -> list[Finding]:

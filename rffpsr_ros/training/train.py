@@ -16,6 +16,7 @@ from rffpsr_ros.data.subsample import subsample
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json
+from rffpsr_ros.exploration.findings import both_sides
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.registry import DEFAULT, kinds, learner_of, offered_kinds
 from rffpsr_ros.parallel.cluster import workers_of
@@ -181,7 +182,8 @@ def train(
     lacks: tuple[str, ...] = ()
     if check and kinds()[kind].uses_actions:
         progress("checking the data", 0.0)
-        lacks = data_warnings(known.train, channels.learning, recordings.action_units)
+        lacks = tuple(map(both_sides, channels.on_both_sides))
+        lacks += data_warnings(known.train, channels.learning, recordings.action_units)
     lacks = sound.sentences + lacks
     plan = TrainingPlan(learner, recordings, parts, lacks, sound.sentences)
     (before_learning or _warn)(plan)

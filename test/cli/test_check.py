@@ -198,3 +198,15 @@ def test_actions_without_a_time_of_response_are_named(run: Run, workshop: Any, h
     said = run("check", "bag", "--config", "c", "--quiet").out
     assert "table.position.y  table.position.u" in said
     assert "(when anything responds to 'table.position.idle' is not clear)" in said
+
+
+def test_a_field_on_both_sides_is_said(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    arm = "{topic: /encoder, fields: [position.elbow]}"
+    words = ["--config", configuration, "--set", "action.inputs=[motor, arm]", "--quiet"]
+    words += ["--set", f"action.arm={arm}"]
+    said = "'position.elbow' of /encoder is an observation and an action: "
+    assert f"WARNING  {said}" in run("check", robot, *words).out
+    learned = run("train", robot, *words, "--out", "m", "--model", "linear_arx", "--bands", "none")
+    assert learned.err.count(said) == 1

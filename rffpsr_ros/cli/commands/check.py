@@ -8,6 +8,7 @@ docs/exploration.md says how to read the figures and what to do.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
@@ -64,7 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
         if shares is not None:
             checked = split_recordings(checked, shares).train
         units = recordings.action_units
-        check = check_data(checked, configuration.learning, units, responses=True)
+        measured = check_data(checked, configuration.learning, units, responses=True)
+        check = replace(measured, on_both_sides=configuration.on_both_sides)
         if arguments.plot is not None:
             names = ", ".join(Path(bag).name for bag in arguments.bags)
             plot_exploration(check, arguments.plot, names)
