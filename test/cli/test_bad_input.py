@@ -174,7 +174,10 @@ def test_what_is_refused_before_a_bag_is_read(
     check = ["check", "unread", "--config", configuration, "--set"]
     refused([*check, "dataset.spilt=0.5"], "did you mean 'dataset.split'?")
     refused([*check, "dataset.split=3"], "the split 3")
-    refused(["evaluate", "unread", "--model", arx_model, "--split", "1,0,0"], "to test on")
+    evaluate = ["evaluate", "unread", "--model", arx_model]
+    refused([*evaluate, "--split", "1,0,0"], "to test on")
+    refused([*evaluate, "--beside", "nope"], "'nope' does not exist")
+    refused([*evaluate, "--train", "nope"], "there is no bag nope")
 
 
 @pytest.mark.parametrize(
