@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.training.judgement import Judgement, Judging, judge
 from rffpsr_ros.training.recordings import (
     BagRecordings,
@@ -20,6 +22,7 @@ from rffpsr_ros.training.recordings import (
     check_columns,
     read_recordings,
     split_recordings,
+    three_fractions,
 )
 from rffpsr_ros.training.request import kind_asked_for
 
@@ -78,10 +81,15 @@ def judge_bags(
     """
     if arguments.split and arguments.train:
         raise InputError("--split names a training part and so does --train; give one")
+    if arguments.split is not None and three_fractions(arguments.split)[-1] == 0:
+        raise _nothing_to_test_on(arguments.split)
     configuration, reading = channels_of(model), reading_options(arguments)
+    beside = {path: load_model(path) for path in arguments.beside}
+    if arguments.train:
+        find_bags(arguments.train)  # a wrong name is told of before anything is read
     recordings = read_recordings(arguments.bags, configuration, reading, progress)
     parts = Split([], [], recordings.trajectories)
-    if arguments.split:
+    if arguments.split is not None:
         parts = split_recordings(recordings.trajectories, arguments.split)
     if arguments.train:
         known = read_recordings(
@@ -90,21 +98,24 @@ def judge_bags(
         parts = parts._replace(train=known.trajectories)
     check_columns(parts.test or parts.train, model.signature, arguments.model)
     if not parts.test:
-        raise InputError(f"the split {arguments.split} leaves nothing to test on")
+        raise _nothing_to_test_on(arguments.split)
     options = Judging(arguments.horizon, arguments.start, arguments.coverage, arguments.adapt)
-    others = _others(arguments, model, parts)
+    others = _others(beside, model, parts)
     return JudgedBags(judge(model, arguments.model, parts, options, others, progress), recordings)
 
 
 def _others(
-    arguments: argparse.Namespace, model: PredictiveModel[Any], parts: Split
+    beside: Mapping[str, PredictiveModel[Any]], model: PredictiveModel[Any], parts: Split
 ) -> dict[str, PredictiveModel[Any]]:
     """Return the models given with --beside, by their kind, or their file where that is taken."""
     others: dict[str, PredictiveModel[Any]] = {}
-    for path in arguments.beside:
-        other = load_model(path)
+    for path, other in beside.items():
         check_columns(parts.test, other.signature, path)
         kind = kind_asked_for(other)
         taken = kind in others or kind == kind_asked_for(model)
         others[Path(path).stem if taken else kind] = other
     return others
+
+
+def _nothing_to_test_on(split: str) -> InputError:
+    return InputError(f"the split {split} leaves nothing to test on")

@@ -100,6 +100,9 @@ def command_parser(name: str) -> Parser:
 def _dispatch(words: Sequence[str]) -> int | None:
     if not words or words[0].startswith("-"):
         return _general(words)
+    if words[0] == "help":
+        words = [*words[1:2], "--help"]
+        return _dispatch(words)
     name = words[0]
     if name not in COMMANDS:
         raise InputError(f"unknown command '{plain(name)}'{did_you_mean(name, COMMANDS)}")

@@ -24,6 +24,10 @@ PAGE = FileKind("a page", (b"<!doctype html>",))
 PLOT = FileKind(
     "a plot", (b"\x89PNG", b"<?xml", b"<svg", b"%PDF", b"%!PS", b"\xff\xd8", b"RIFF", b"GIF8")
 )
+_ENDINGS_OF_PLOTS = (
+    *(".png", ".pdf", ".svg", ".svgz", ".jpg", ".jpeg", ".webp", ".gif", ".avif"),
+    *(".eps", ".ps", ".pgf", ".tif", ".tiff"),
+)
 FORECASTS = FileKind("a table of forecasts", (b"time,segment,",))
 
 
@@ -47,6 +51,25 @@ def check_writable(path: str | Path, kind: FileKind | None = None) -> Path:
             f"'{target}' is there already and is not {kind.name}, so it is not replaced; choose"
             " another name or remove it"
         )
+    return target
+
+
+def check_plot(path: str | Path) -> Path:
+    """Return ``path`` if a plot can be drawn there: its ending says how.
+
+    Raises
+    ------
+    InputError
+        As `check_writable`, or if there is no such ending, or nothing to draw with.
+    """
+    target = check_writable(path, PLOT)
+    if target.suffix.lower() not in _ENDINGS_OF_PLOTS:
+        raise InputError(
+            f"cannot draw '{target}': its ending says no format; end it in .png, .pdf or .svg"
+        )
+    from rffpsr_ros.evaluation.plots import empty_figure  # for those who draw alone
+
+    empty_figure(1, 1)
     return target
 
 

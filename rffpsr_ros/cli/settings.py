@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from rffpsr_ros.cli.parser import Parser
+from rffpsr_ros.cli.setting_places import check_place
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.shared.package_files import package_folder
 from rffpsr_ros.signals.channel_file import read_parameters
@@ -56,6 +57,7 @@ def load_configuration(path: str, settings: Sequence[str] = ()) -> ChannelConfig
     for setting in settings:
         key, value = parse_setting(setting)
         _assign(content, key.split("."), value, key)
+        check_place(key, content)
     return ChannelConfiguration.from_mapping(content, path)
 
 

@@ -22,6 +22,9 @@ Standing = Literal["better", "undecided", "worse", "unknown"]
 
 BASELINES = {"linear_arx": "linear ARX", "last_observation": "the last observation"}
 """What a model has to beat, the first there is of these, and what it is called."""
+TIMES = 10.0
+MOST_TIMES = 1000.0
+"""From which ratio on one speaks of times, and the highest that says anything."""
 FORESEEN = 0.95
 """The share of its variance up to which an observation is said to be foreseen."""
 PROMISED = 0.05
@@ -151,7 +154,7 @@ def _gain(paired: PairedErrors, standing: Standing, judged_on: str) -> str:
     if standing == "undecided":
         return (
             f"on {judged_on} forecasts {ahead} cannot be told from {name}: squared error"
-            f" {_change(value)}, {share} from {_change(low)} to {_change(high)}"
+            f" {_change(value)}, {share} from {_change(low)} to {_end(high)}"
         )
     good = standing == "better"
     least, most = (_percent(end) for end in sorted((low, high), key=lambda end: abs(1 - end)))
@@ -211,6 +214,13 @@ def _hardest(paired: PairedErrors) -> list[str]:
 
 def _change(ratio: float) -> str:
     return f"{_percent(ratio)} % {'lower' if ratio <= 1 else 'higher'}"
+
+
+def _end(ratio: float) -> str:
+    """Return the upper end of an interval; one that is far out says no more than that it is."""
+    if ratio < TIMES:
+        return _change(ratio)
+    return f"{ratio:.0f} times as high" if ratio < MOST_TIMES else f"over {MOST_TIMES:.0f} times"
 
 
 def _percent(ratio: float) -> str:

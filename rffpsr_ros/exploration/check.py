@@ -20,6 +20,7 @@ from rffpsr_ros.exploration.conditions import (
     conditioning,
 )
 from rffpsr_ros.exploration.policy_test import PolicyTest, blindness_test
+from rffpsr_ros.exploration.rare_observation import RareObservation, rare_observation
 from rffpsr_ros.exploration.response_test import response_p_values
 from rffpsr_ros.exploration.response_time import ResponseTime
 from rffpsr_ros.models.compressed.learner import fit_projection
@@ -76,6 +77,10 @@ class ExplorationCheck:
     """How soon observations respond to actions; None: nobody asked."""
     damage: tuple[str, ...] = ()
     """A sentence for each damaged recording; nothing else was measured on what is damaged."""
+    rarest: RareObservation | None = None
+    """The observation that the fewest ticks hold, if some do not."""
+    on_both_sides: tuple[str, ...] = ()
+    """Fields that are observations and actions."""
 
 
 def is_constant(low: float, high: float) -> bool:
@@ -121,6 +126,7 @@ def check_exploration(
         measured.conditioning if measured else None,
         measured.policy if measured else None,
         importance(trajectories, options.past, options.future),
+        rarest=rare_observation(chosen, moving),
     )
 
 

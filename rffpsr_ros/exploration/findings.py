@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.exploration.check import ChannelCheck, ExplorationCheck
+from rffpsr_ros.exploration.check import FEWEST_WINDOWS, ChannelCheck, ExplorationCheck
 from rffpsr_ros.exploration.conditions import REPRODUCED
 from rffpsr_ros.numerics.arrays import Array
 
@@ -38,7 +38,8 @@ class Finding(NamedTuple):
 def findings(check: ExplorationCheck) -> list[Finding]:
     """Return all verdicts, in the order in which they matter."""
     found = [Finding("warning", "damage", sentence) for sentence in check.damage]
-    found.append(_amount(check))
+    found += [Finding("warning", field, both_sides(field)) for field in check.on_both_sides]
+    found += [_amount(check), *_missing(check)]
     found += [
         Finding("warning", name, f"'{name}' never changes: leave it out, or record it moving")
         for name in check.constant_observations
@@ -48,6 +49,14 @@ def findings(check: ExplorationCheck) -> list[Finding]:
     found += _policy(check)
     found += _states(check)
     return found
+
+
+def both_sides(field: str) -> str:
+    """Return what is said of a field that is observed and commanded."""
+    return (
+        f"{field} is an observation and an action: a forecast that is given future actions copies"
+        " it, and nothing is learned about it; leave it out once"
+    )
 
 
 def warnings(check: ExplorationCheck) -> list[Finding]:
@@ -62,6 +71,7 @@ def as_json(check: ExplorationCheck) -> dict[str, Any]:
         "ticks": check.ticks,
         "measured_ticks": check.measured_ticks,
         "windows": check.windows,
+        "rarest_observation": check.rarest and check.rarest._asdict(),
         "findings": [finding._asdict() for finding in findings(check)],
         "actions": [_channel_as_json(channel) for channel in check.channels],
         "responses": [_finite(one._asdict()) for one in check.responses or ()],
@@ -115,6 +125,13 @@ def _told(values: Array) -> list[float] | None:
 def _amount(check: ExplorationCheck) -> Finding:
     options, posed = check.options, check.conditioning
     length = options.past + options.future + 1
+    if posed is None and check.rarest is not None and check.windows >= FEWEST_WINDOWS:
+        return Finding(
+            "warning",
+            "missing",
+            f"{check.rarest.describe()}, so that hardly one of {check.windows} windows of {length}"
+            f" ticks is complete, too few to measure anything by; {check.rarest.advice()}",
+        )
     if posed is None:
         sentence = (
             f"{check.windows} windows of {length} ticks (past {options.past} + future"
@@ -142,6 +159,14 @@ def _amount(check: ExplorationCheck) -> Finding:
     )
 
 
+def _missing(check: ExplorationCheck) -> list[Finding]:
+    """Return a note where most ticks lack an observation, and yet there are whole windows."""
+    rarest = check.rarest
+    if check.conditioning is None or rarest is None or rarest.share >= MOSTLY:
+        return []
+    return [Finding("note", "missing", f"only {rarest.describe()}")]
+
+
 def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
     name, future = channel.name, check.options.future
     if channel.constant:
@@ -154,9 +179,10 @@ def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
     if channel.freedom is None:
         return Finding("note", name, f"too few windows to judge '{name}'")
     excited = channel.freedom.directions
+    answered = _responded(channel, check) or not math.isnan(channel.response)
     if excited == 0:
         return Finding("warning", name, _not_excited(channel, check))
-    if channel.response > NO_RESPONSE:
+    if channel.response > NO_RESPONSE and not _responded(channel, check):
         largest = _with_unit(max(abs(channel.low), abs(channel.high)), channel)
         return Finding(
             "note",
@@ -184,8 +210,13 @@ def _channel(channel: ChannelCheck, check: ExplorationCheck) -> Finding:
         "ok",
         name,
         f"'{name}' ({span}) varies in {excited} of {future} directions given the past"
-        f"{'' if math.isnan(channel.response) else ', and observations respond to it'}",
+        f"{', and observations respond to it' if answered else ''}",
     )
+
+
+def _responded(channel: ChannelCheck, check: ExplorationCheck) -> bool:
+    """Return whether a response time was found: the test looks at the last few ticks alone."""
+    return any(one.action == channel.name for one in check.responses or ())
 
 
 def _not_excited(channel: ChannelCheck, check: ExplorationCheck) -> str:

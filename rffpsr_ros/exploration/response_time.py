@@ -106,7 +106,8 @@ class _Regression(NamedTuple):
         count = len(sums) - 1
         kernel = sums[:-1, :-1] + 1e-9 * np.trace(sums) / count * np.eye(count)
         inverse = np.linalg.inv(kernel)
-        found = inverse @ sums[:-1, -1]
+        # By the inverse, rounding would leave nothing where there is no noise: all would be clear.
+        found = np.linalg.solve(kernel, sums[:-1, -1])
         left = max(float(sums[-1, -1] - found @ sums[:-1, -1]), 0.0)
         rows = float(sums[-1, -1])  # of standard variance each
         covariance = inverse[OWN:, OWN:] * left / max(rows - count, 1.0)

@@ -123,12 +123,16 @@ def learner_of(kind: str, learning: Mapping[str, Any], explicit: Sequence[str] =
     """
     options = {one.name: learner_class(one.name).configurable for one in offered_kinds()}
     known = {name for names in options.values() for name in names} | {COMPONENTS}
-    check_known(learning, sorted(known), group="learning.")
     own = learner_class(kind).configurable
+    check_known(learning, sorted(known), group="learning.", else_listed=own)
     for name in explicit:
         if name not in own and name != COMPONENTS:
             taken = ", ".join(own) or "none"
-            raise InputError(f"a {kind} model has no option '{name}'; its options: {taken}")
+            others = ", ".join(one for one, names in options.items() if name in names)
+            raise InputError(
+                f"a {kind} model has no option '{name}'; its options: {taken}; models that have it:"
+                f" {others}"
+            )
     learner: Learner = learner_class(kind)(**{n: v for n, v in learning.items() if n in own})
     if learning.get(COMPONENTS) is None:
         return learner

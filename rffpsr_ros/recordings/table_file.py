@@ -19,6 +19,7 @@ TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """Nanoseconds per unit."""
 
 _TIME_NAMES = ("time", "t", "timestamp", "stamp", "time_s", "seconds")
+_MISSING = ("na", "n/a", "null", "none", "-", "--", "?", "missing", "#n/a")
 _DELIMITERS = ",;\t"
 _LATEST_NS = 2**31 * 10**9
 """ROS stamps hold seconds in 31 bits."""
@@ -27,12 +28,14 @@ _LATEST_NS = 2**31 * 10**9
 class Table(NamedTuple):
     """Rows of numbers with their times.
 
-    ``times_ns`` (N,) increase; ``values`` (N, columns) are NaN where a cell was empty.
+    ``times_ns`` (N,) increase; ``values`` (N, columns) are NaN where a cell was empty. ``clock`` is
+    what the column with the time is called.
     """
 
     columns: list[str]
     times_ns: NDArray[np.int64]
     values: Array
+    clock: str = "time"
 
 
 def read_table(path: str | Path, time: str | None = None, unit: str = "s") -> Table:
@@ -51,7 +54,11 @@ def read_table(path: str | Path, time: str | None = None, unit: str = "s") -> Ta
             return _parse(file, str(path), time, unit)
     except OSError as fault:
         raise InputError(f"table {path} cannot be read: {fault.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as fault:
+    except UnicodeDecodeError as fault:
+        raise InputError(
+            f"{path} is no table of text in UTF-8: byte {fault.start + 1} is no part of a character"
+        ) from None
+    except csv.Error as fault:
         raise InputError(f"{path} is no table of text: {fault}") from None
 
 
@@ -73,26 +80,28 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
         if len(times) > 1 and times[-1] <= times[-2]:
             raise InputError(
                 f"the time {row[clock].strip():.40} in row {number} of {path} is not after the one"
-                " before; times must increase"
+                " before; sort the rows by time, and leave out those that repeat one"
             )
         values.append([_number(row[i], heading[i], f"row {number} of {path}") for i in others])
     if not values:
         raise InputError(f"table {path} has no rows of numbers")
     columns = [heading[i] for i in others]
-    return Table(columns, np.array(times, dtype=np.int64), np.array(values, dtype=np.float64))
+    stamps = np.array(times, dtype=np.int64)
+    return Table(columns, stamps, np.array(values, dtype=np.float64), heading[clock])
 
 
 def _check_heading(heading: list[str], path: str) -> None:
     if len(heading) < 2:
+        columns = "1 column" if len(heading) == 1 else "no columns"
         raise InputError(
-            f"the first row of {path} names {len(heading)} columns; it must name a time column"
-            " and at least one other"
+            f"the first row of {path} names {columns}; it must name a time column and at least one"
+            " other, with commas, semicolons or tabs between them"
         )
     for i, name in enumerate(heading):
         if not name or _is_number(name):
             raise InputError(
-                f"{shown(name)} in the first row of {path} names no column; the first row must name"
-                " every column"
+                f"{shown(name)} in the first row of {path} names no column (the {i + 1}. of"
+                f" {len(heading)}); the first row must name every column"
             )
         if name in heading[:i]:
             raise InputError(
@@ -110,9 +119,10 @@ def _time_column(heading: list[str], time: str | None, path: str) -> int:
     for i, name in enumerate(heading):
         if name.lower() in _TIME_NAMES:
             return i
+    likely = [name for name in heading if "time" in name.lower() or "stamp" in name.lower()]
     raise InputError(
         f"table {path} has no column called {', '.join(_TIME_NAMES[:4])}; say which one holds the"
-        f" time, as in --time {shown(heading[0])}"
+        f" time, as in --time {shown((likely or heading)[0])}"
     )
 
 
@@ -132,6 +142,10 @@ def _time(text: str, unit: str, where: str) -> int:
 
 def _perhaps(text: str) -> str:
     """Return what may be meant by a number that is not one, or by a time that is far too late."""
+    if ":" in text:
+        return "; dates and hours are not read, write seconds"
+    if text.lower() in _MISSING:
+        return "; leave a cell empty where a value is missing"
     if text.count(",") == 1 and _is_number(text.replace(",", ".")):
         return "; decimals are written with a point"
     fits = [unit for unit, size in TIME_UNITS.items() if _could_be_now(text, size)]

@@ -76,6 +76,16 @@ class ChannelConfiguration:
         return self.observations + self.actions
 
     @property
+    def on_both_sides(self) -> tuple[str, ...]:
+        """The fields, with their topics, that are observed and commanded."""
+        sides = (
+            {f"'{field}' of {one.topic}": None for one in channels for field in one.fields}
+            for channels in (self.observations, self.actions)
+        )
+        observed, commanded = sides
+        return tuple(field for field in observed if field in commanded)
+
+    @property
     def topics(self) -> dict[str, str]:
         """Type by topic, each topic once; the type is empty where none was given."""
         types: dict[str, str] = {}

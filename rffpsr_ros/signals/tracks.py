@@ -168,6 +168,7 @@ class ActionTrack(Track):
         super().__init__(channel, settled)
         self._pending: deque[tuple[int, Sample | Vector]] = deque(maxlen=MOST_COMMANDS)
         self._held: Vector | None = None
+        self._partial: Vector | None = None  # until every column had a value
         self._held_ns = 0
 
     @property
@@ -225,7 +226,7 @@ class ActionTrack(Track):
         """Forget all commands: time has jumped."""
         self._pending.clear()
         self.resolver.reset()
-        self._held = None
+        self._held = self._partial = None
         self.heard_ns = None
 
     def _latest(self, due: list[tuple[int, Sample | Vector]]) -> Vector | None:
@@ -238,9 +239,13 @@ class ActionTrack(Track):
                 return values
         assert values is not None
         before = self.initial_values() if self._held is None else self._held
+        before = self._partial if before is None else before
         if before is not None:
             values = np.where(np.isfinite(values), values, before)
-        return values if all_finite(values) else None
+        if all_finite(values):
+            return values
+        self._partial = values
+        return None
 
 
 def all_finite(values: Vector) -> bool:

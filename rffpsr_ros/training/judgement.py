@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.training.data_check import DataWarning
 from rffpsr_ros.training.recordings import Split
 from rffpsr_ros.training.request import Known, kind_asked_for, known_of
 from rffpsr_ros.training.train import Trained
@@ -137,7 +139,7 @@ def judge(
     """Judge a model on the test part, beside the last observation and linear ARX.
 
     Linear ARX is learned from the training part, chosen by the validation part, and left out
-    where there is no training part.
+    where there is no training part, or one with too many gaps, which a warning says.
 
     Parameters
     ----------
@@ -161,8 +163,8 @@ def judge(
         compared[f"{kind}, adaptive"] = AdaptiveModel(model, options.horizon)
     compared |= beside or {}
     compared.setdefault("last_observation", LastObservation().fit(parts.train or parts.test))
-    if parts.train:
-        compared.setdefault("linear_arx", LinearARX(future=options.horizon))
+    if parts.train and "linear_arx" not in compared:
+        compared |= _linear_arx(parts, options.horizon)
     comparison = compare(
         compared,
         parts.test,
@@ -185,6 +187,16 @@ def judge(
         extrapolations(model, parts.test),
         *(known_of(model, parts.test) if seen is None else Known(seen, 0)),
     )
+
+
+def _linear_arx(parts: Split, horizon: int) -> dict[str, PredictiveModel[Any]]:
+    """Return linear ARX by its name; nothing where the recordings have no place for it."""
+    try:
+        model = LinearARX(future=horizon).fit(parts.train, parts.validation or None)
+    except InputError as problem:
+        warnings.warn(f"linear ARX is left out: {problem}", DataWarning, stacklevel=3)
+        return {}
+    return {"linear_arx": model}
 
 
 def judge_trained(trained: Trained, path: str, progress: Progress = silent) -> Judgement:

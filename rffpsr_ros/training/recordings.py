@@ -14,7 +14,7 @@ from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.read_report import ReadReport
-from rffpsr_ros.recordings.bags.reader import iterate_trajectories
+from rffpsr_ros.recordings.bags.reader import BAG_ENDED, iterate_trajectories
 from rffpsr_ros.recordings.split import parse_split, split
 from rffpsr_ros.recordings.stored_trajectory import store_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -138,6 +138,25 @@ def store_recordings(
     return _all_read(bags, trajectories, report, configuration)
 
 
+def check_apart(bags: BagPaths, validation: BagPaths) -> None:
+    """Refuse a bag that is trained on and to validate by, before anything is read.
+
+    Raises
+    ------
+    InputError
+        If there is one, or a path names no bag.
+    """
+    if not validation:
+        return
+    trained = {path.resolve() for path in _found(bags)}
+    for path in _found(validation):
+        if path.resolve() in trained:
+            raise InputError(
+                f"bag {path} is trained on and named for validation; validate by other bags, or by"
+                " a part of all, as --split 0.8,0.2,0 does"
+            )
+
+
 def _found(paths: BagPaths) -> list[Path]:
     return find_bags([paths] if isinstance(paths, (str, Path)) else paths)
 
@@ -167,7 +186,7 @@ def _all_read(
 ) -> BagRecordings:
     """Return what was read, with the likelihood ratios of a known policy."""
     if not trajectories:
-        raise InputError(f"{_counted(len(bags), 'bag')} gave no segment of 2 ticks or more")
+        raise InputError(_why_no_segment(report, configuration))
     trajectories, column = apply_policy(trajectories, configuration)
     if column is not None:
         for bag in report.bags:
@@ -176,13 +195,25 @@ def _all_read(
     return BagRecordings(trajectories, report)
 
 
+def _why_no_segment(report: ReadReport, configuration: ChannelConfiguration) -> str:
+    """Return why bags that have ticks have no two in a row."""
+    ends = [(bag.path, end.reason) for bag in report.bags for end in bag.segment_ends]
+    path, reason = next((end for end in ends if end[1] != BAG_ENDED), ends[0])
+    which = "the only segment" if len(ends) == 1 else f"one of {len(ends)} segments"
+    return (
+        f"{_counted(len(report.bags), 'bag')} gave no segment of 2 ticks or more, which take"
+        f" {2 * configuration.period:g} s: {which} ended because {reason} ({path}); check the unit"
+        " of time, and rate"
+    )
+
+
 def three_fractions(fractions: Fractions) -> tuple[float, ...]:
-    """Return the shares of training, validation and test part.
+    """Return the shares of training, validation and test part, checked before anything is read.
 
     Raises
     ------
     InputError
-        If there are not three numbers.
+        If there are not three numbers, they make no sense, or nothing is to be trained on.
     """
     text = _as_text(fractions)
     shares = parse_split(text)
@@ -191,6 +222,8 @@ def three_fractions(fractions: Fractions) -> tuple[float, ...]:
             f"the split {plain(text)} has {_counted(len(shares), 'part')}; it must have three"
             " (training, validation, test), as in 0.7,0.1,0.2"
         )
+    if shares[0] == 0:
+        raise InputError(f"the split {plain(text)} leaves nothing to train on")
     return shares
 
 
@@ -200,7 +233,7 @@ def split_recordings(trajectories: Sequence[Trajectory], fractions: Fractions) -
     Raises
     ------
     InputError
-        If there are not three fractions, they make no sense, or nothing is left to train on.
+        As `three_fractions`, or if of so few ticks nothing is left to train on.
     """
     parts = Split(*split(trajectories, three_fractions(fractions)))
     if not parts.train:
@@ -228,8 +261,8 @@ def check_columns(trajectories: Sequence[Trajectory], signature: Signature, path
 
 
 def _as_text(fractions: Fractions) -> str:
-    if isinstance(fractions, str):
-        return fractions
+    if not isinstance(fractions, (list, tuple)):
+        return str(fractions)
     return ",".join(f"{one:g}" if isinstance(one, float) else str(one) for one in fractions)
 
 

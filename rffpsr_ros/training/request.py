@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rffpsr_ros.data.summary import STRETCH
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, plain
 from rffpsr_ros.models.contract import Learner, PredictiveModel, Signature
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.parallel.processes import PROCESSES
@@ -39,9 +39,16 @@ def request_of(
     """Return what was asked of a training, in JSON types: kind, options, a digest of the data.
 
     What the data decided is not part of it: the record's other options tell that.
+
+    Raises
+    ------
+    InputError
+        If a recording is to be trained on and to validate by.
     """
-    known = digests(parts.train, parts.validation, workers)
-    return {"kind": kind, "options": _options(learner), **known}
+    train = _digested(parts.train, workers)
+    validation = _digested(parts.validation, workers)
+    _refuse_repeated(train, validation, parts.validation)
+    return {"kind": kind, "options": _options(learner), **_joined(train, validation)}
 
 
 def _options(learner: Any) -> dict[str, Any]:
@@ -112,25 +119,50 @@ def _asked(model: PredictiveModel[Any]) -> Mapping[str, Any]:
     return request if isinstance(request, Mapping) else {}
 
 
-def digests(
-    train: Sequence[Trajectory],
-    validation: Sequence[Trajectory] = (),
-    workers: Workers = THIS_PROCESS,
-) -> dict[str, Any]:
+def digests(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
     """Return short digests of trajectories, as a request holds them: of all, and of beginnings.
 
     The same data, the same digest. Each trajectory is read once.
     """
-    digest, found = hashlib.sha256(), []
+    return _joined(_digested(trajectories), [])
+
+
+class _Digest(NamedTuple):
+    """Of one trajectory."""
+
+    whole: bytes
+    beginning: str
+
+
+def _digested(part: Sequence[Trajectory], workers: Workers = THIS_PROCESS) -> list[_Digest]:
+    return list(workers.map(_digests, part))
+
+
+def _joined(train: Sequence[_Digest], validation: Sequence[_Digest]) -> dict[str, Any]:
+    digest = hashlib.sha256()
     for part in (train, validation):
         digest.update(f"{len(part)}\n".encode())
-        for whole, beginning in workers.map(_digests, part):
-            digest.update(whole)
-            found.append(beginning)
+        for one in part:
+            digest.update(one.whole)
+    found = [one.beginning for one in (*train, *validation)]
     return {"data": digest.hexdigest()[:16], BEGINNINGS: found[:MOST_BEGINNINGS]}
 
 
-def _digests(trajectory: Trajectory) -> tuple[bytes, str]:
+def _refuse_repeated(
+    train: Sequence[_Digest], validation: Sequence[_Digest], trajectories: Sequence[Trajectory]
+) -> None:
+    """Refuse a recording for validation that is trained on; a few ticks may be alike by chance."""
+    known = {one.whole for one in train}
+    for one, trajectory in zip(validation, trajectories, strict=True):
+        if one.whole in known and len(trajectory) >= BEGINNING:
+            label = f" {plain(trajectory.label)}" if trajectory.label else ""
+            raise InputError(
+                f"the recording{label} for validation holds the same as one that is trained on;"
+                " validate by other bags, or by a part of all, as --split 0.8,0.2,0 does"
+            )
+
+
+def _digests(trajectory: Trajectory) -> _Digest:
     """Return digests of one trajectory, read a stretch at a time, and of its first ticks.
 
     These count from where something changes: robots that stand still are all alike.
@@ -148,7 +180,7 @@ def _digests(trajectory: Trajectory) -> tuple[bytes, str]:
             few = slice(first, first + BEGINNING)
             part = observations[few].tobytes() + actions[few].tobytes()
             beginning = hashlib.sha256(kind + part).hexdigest()[:12]
-    return whole.digest(), beginning
+    return _Digest(whole.digest(), beginning)
 
 
 def _other(path: Path, how: str) -> InputError:

@@ -13,9 +13,10 @@ import numpy as np
 
 from rffpsr_ros.data.screening import DamageWarning, screened
 from rffpsr_ros.data.subsample import subsample
-from rffpsr_ros.errors import InputError, check_known
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.report import errors_as_json
+from rffpsr_ros.exploration.findings import both_sides
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.registry import DEFAULT, kinds, learner_of, offered_kinds
 from rffpsr_ros.parallel.cluster import workers_of
@@ -24,18 +25,22 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.more.kept import Kept
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS, measure_bands
-from rffpsr_ros.training.configuration import Configuration, channel_configuration
+from rffpsr_ros.training.configuration import (
+    Configuration,
+    asked_split,
+    channel_configuration,
+    check_dataset,
+)
 from rffpsr_ros.training.data_check import DataWarning, data_warnings
-from rffpsr_ros.training.known_policy import check_policy
 from rffpsr_ros.training.recordings import (
     BagPaths,
     BagRecordings,
     Fractions,
     ReadingOptions,
     Split,
+    check_apart,
     split_recordings,
     store_recordings,
-    three_fractions,
 )
 from rffpsr_ros.training.request import REQUEST, model_of_same_training, request_of
 from rffpsr_ros.training.signing import signed
@@ -150,6 +155,7 @@ def train(
     channels = _checked(configuration, learning or {})
     learner = learner_of(kind, channels.learning, tuple(learning or ()))
     fractions = _fractions(split, validation, channels.dataset)
+    check_apart(bags, validation)
     workers = workers_of(client)
     read = partial(
         store_recordings,
@@ -176,7 +182,8 @@ def train(
     lacks: tuple[str, ...] = ()
     if check and kinds()[kind].uses_actions:
         progress("checking the data", 0.0)
-        lacks = data_warnings(known.train, channels.learning, recordings.action_units)
+        lacks = tuple(map(both_sides, channels.on_both_sides))
+        lacks += data_warnings(known.train, channels.learning, recordings.action_units)
     lacks = sound.sentences + lacks
     plan = TrainingPlan(learner, recordings, parts, lacks, sound.sentences)
     (before_learning or _warn)(plan)
@@ -210,21 +217,17 @@ def _check_words(kind: str, bands: str) -> None:
 def _checked(configuration: Configuration, learning: Mapping[str, Any]) -> ChannelConfiguration:
     """Return the configuration with options on top, its choice of data checked."""
     channels = channel_configuration(configuration)
-    check_known(channels.dataset, ("split", "policy"), group="dataset.")
-    check_policy(channels)
+    check_dataset(channels)
     return replace(channels, learning={**channels.learning, **learning})
 
 
 def _fractions(
     split: Fractions | None, validation: BagPaths, dataset: Mapping[str, Any]
-) -> Fractions | None:
+) -> tuple[float, ...] | None:
     """Return the shares of the parts that are asked for, checked; None if none are."""
     if validation and split is not None:
         raise InputError("split names a validation part and so does validation; give one")
-    chosen = dataset.get("split") if split is None else split
-    if validation or chosen is None:
-        return None
-    return three_fractions(chosen if isinstance(chosen, (list, tuple)) else str(chosen))
+    return None if validation else asked_split(split, dataset)
 
 
 def _warn(plan: TrainingPlan) -> None:

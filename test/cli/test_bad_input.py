@@ -157,6 +157,29 @@ def test_options_of_training_that_make_no_sense(
     refused([*train, *words], *parts)
 
 
+@pytest.mark.parametrize("split", ["0.7,0.3", "0.7,0.2,x", "0,0.5,0.5", ""])
+def test_a_wrong_split_is_refused_before_a_bag_is_read(
+    split: str, refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    words = ["unread", "--split", split]
+    refused(["check", *words, "--config", configuration], "the split")
+    refused(["train", *words, "--config", configuration, "--out", "m"], "the split")
+    refused(["evaluate", *words, "--model", arx_model], "the split")
+    refused(["report", *words, "--model", arx_model, "--out", "r.html"], "the split")
+
+
+def test_what_is_refused_before_a_bag_is_read(
+    refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    check = ["check", "unread", "--config", configuration, "--set"]
+    refused([*check, "dataset.spilt=0.5"], "did you mean 'dataset.split'?")
+    refused([*check, "dataset.split=3"], "the split 3")
+    evaluate = ["evaluate", "unread", "--model", arx_model]
+    refused([*evaluate, "--split", "1,0,0"], "to test on")
+    refused([*evaluate, "--beside", "nope"], "'nope' does not exist")
+    refused([*evaluate, "--train", "nope"], "there is no bag nope")
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -180,6 +203,16 @@ def test_configuration_that_is_not_there(refused: Refused, robot: Path, here: Pa
     refused(["train", robot, "--config", "folder", "--out", "m"], "folder cannot be read")
     (here / "binary").write_bytes(b"\xff\xfe\xff")
     refused(["train", robot, "--config", "binary", "--out", "m"], "binary is no YAML")
+
+
+def test_an_output_of_no_format_is_refused_before_a_bag_is_read(
+    refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    evaluate = ["evaluate", "unread", "--model", arx_model]
+    refused([*evaluate, "--plot", "p"], "'p': its ending says no format; end it in .png")
+    refused([*evaluate, "--plot-forecast", "p.doc"], "'p.doc': its ending says no format")
+    refused(["check", "unread", "--config", configuration, "--plot", "p.x"], "says no format")
+    refused(["predict", "unread", "--model", arx_model, "--out", "o.txt"], "is no .csv file")
 
 
 @pytest.mark.parametrize("command", ["inspect", "train", "evaluate", "predict"])

@@ -184,3 +184,29 @@ def test_a_dependence_too_small_to_matter_is_not_denied() -> None:
     assert said.sentence.startswith(
         "actions depend on past observations (p = 0.002), but too little"
     )
+
+
+def test_actions_without_a_time_of_response_are_named(run: Run, workshop: Any, here: Path) -> None:
+    voltage, angle = workshop.swing(600, 0)
+    idle = np.random.default_rng(1).normal(size=600)
+    rows = zip(voltage, idle, angle, strict=False)
+    table = "\n".join(f"{k / 50},{u},{v},{y}" for k, (u, v, y) in enumerate(rows))
+    (here / "t.csv").write_text(f"time,u,idle,y\n{table}\n")
+    words = ["--action", "/table:position.u,position.idle", "--write-config", "c", "--quiet"]
+    assert run("csv2bag", "t.csv", "--out", "bag", "--quiet").code == 0
+    assert run("inspect", "bag", *words).code == 0
+    said = run("check", "bag", "--config", "c", "--quiet").out
+    assert "table.position.y  table.position.u" in said
+    assert "(when anything responds to 'table.position.idle' is not clear)" in said
+
+
+def test_a_field_on_both_sides_is_said(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    arm = "{topic: /encoder, fields: [position.elbow]}"
+    words = ["--config", configuration, "--set", "action.inputs=[motor, arm]", "--quiet"]
+    words += ["--set", f"action.arm={arm}"]
+    said = "'position.elbow' of /encoder is an observation and an action: "
+    assert f"WARNING  {said}" in run("check", robot, *words).out
+    learned = run("train", robot, *words, "--out", "m", "--model", "linear_arx", "--bands", "none")
+    assert learned.err.count(said) == 1

@@ -95,8 +95,8 @@ def test_of_one_topic_the_columns_that_were_not_chosen_are_the_rest(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "names 0 columns"),
-        ("time\n1\n", "names 1 columns"),
+        ("", "names no columns"),
+        ("time\n1\n", "names 1 column;"),
         ("1,2\n3,4\n", "'1' in the first row"),
         ("time,a,a\n1,2,3\n", "two columns of t.csv are called 'a'"),
         ("a,b\n1,2\n", "no column called time"),
@@ -106,8 +106,16 @@ def test_of_one_topic_the_columns_that_were_not_chosen_are_the_rest(
         ("time,a\n1700000000000000000,1\n", "2038; did you mean --time-unit ns?"),
         ("time,a\n1700000000000,1\n", "2038; did you mean --time-unit ms?"),
         ("time,a\n1,2\n2\n", "row 3 of t.csv has 1 cells, not 2"),
+        ("time,a,\n1,2,\n", "'' in the first row of t.csv names no column (the 3. of 3)"),
+        (
+            "time a\n1 2\n",
+            "names 1 column; it must name a time column and at least one other, with",
+        ),
+        ("a,Time (s)\n1,2\n", "as in --time 'Time (s)'"),
+        ("time,a\n1,N/A\n", "is no number; leave a cell empty where a value is missing"),
         ("time,a\n1,x\n", "'x' in column 'a', row 2 of t.csv, is no number"),
         ("time,a\n1,2\n1,3\n", "the time 1 in row 3 of t.csv is not after"),
+        ("time,a\n2024-01-01 10:00:00,2\n", "dates and hours are not read, write seconds"),
         ("time,a\n-1,2\n", "'-1' in row 2 of t.csv is no time"),
         ("time,a\n1e999999999,2\n", "is no time"),
         ("time,a\nnan,2\n", "'nan' in row 2 of t.csv is no time"),
@@ -124,3 +132,47 @@ def test_times_are_exact_to_the_nanosecond(here: Path) -> None:
     (here / "t.csv").write_text("time,a\n1700000000.123456789,1\n1700000000.123456790,2\n")
     times = read_table("t.csv").times_ns.tolist()
     assert times == [1_700_000_000_123_456_789, 1_700_000_000_123_456_790]
+
+
+@pytest.mark.parametrize(("unit", "odd"), [("s", "0.05 rows"), ("us", "5e+04"), ("ms", "")])
+def test_a_rate_that_no_robot_has_makes_one_look_at_the_unit(
+    unit: str, odd: str, run: Run, here: Path
+) -> None:
+    (here / "t.csv").write_text("time,a\n" + "".join(f"{20 * k},{k}\n" for k in range(9)))
+    said = run("csv2bag", "t.csv", "--out", "bag", "--time-unit", unit, "--quiet").err
+    assert odd in said
+    assert bool(odd) == (f"is --time-unit {unit} right?" in said)
+
+
+def test_a_field_that_teaches_nothing_is_told(run: Run, here: Path) -> None:
+    rows = "".join(f"{k / 10},{k % 3},nan,5\n" for k in range(40))
+    (here / "t.csv").write_text(f"time,u,blind,stuck\n{rows}")
+    assert run("csv2bag", "t.csv", "--out", "bag", "--quiet").code == 0
+    chosen = ["--action", "/table:position.u", "--write-config", "c.yaml"]
+    seen = ["--observation", "/table:position.blind,position.stuck"]
+    said = run("inspect", "bag", *chosen, *seen, "--quiet").out
+    assert "note: 'position.blind' of /table is never a number, so it teaches nothing" in said
+    assert "note: 'position.stuck' of /table is always 5, so it teaches nothing" in said
+    assert "position.blind  # never a number" in (here / "c.yaml").read_text()
+
+
+def test_other_encodings_are_told_of(here: Path) -> None:
+    (here / "t.csv").write_text("time,a\n1,2\n", encoding="utf-16")
+    with pytest.raises(InputError, match=r"t.csv is no table of text in UTF-8: byte 1"):
+        read_table("t.csv")
+
+
+def test_columns_are_named_as_a_field_is_written(run: Run, here: Path) -> None:
+    (here / "t.csv").write_text('time,"motor, left",y [rad]\n0,1,2\n1,2,3\n')
+    words = ["--topic", "/m=motor, left", "--topic", "/y=y [rad]", "--quiet"]
+    said = run("csv2bag", "t.csv", "--out", "bag", *words).out
+    assert "/m: position['motor, left']\n/y: position['y [rad]']\n" in said
+    refused = run("csv2bag", "t.csv", "--out", "b", "--topic", "/t=time")
+    assert refused.err == "rffpsr: column 'time' holds the time, which every message has\n"
+
+
+def test_of_a_single_topic_the_fields_are_offered(run: Run, here: Path) -> None:
+    (here / "t.csv").write_text("time,u,y\n" + "".join(f"{k},{k},{-k}\n" for k in range(9)))
+    assert run("csv2bag", "t.csv", "--out", "bag", "--quiet").code == 0
+    said = run("inspect", "bag", "--quiet").out
+    assert said.endswith("; there are /table:position.u, /table:position.y\n")

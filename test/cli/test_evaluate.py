@@ -91,6 +91,18 @@ def test_without_training_data_arx_is_left_out_and_the_user_told(
     assert "\nlinear_arx" in beside.out
 
 
+def test_arx_is_left_out_with_a_word_where_gaps_leave_no_place_for_it(
+    run: Run, robot: Path, configuration: Path, here: Path
+) -> None:
+    words = ["--set", "rate=100", "--model", "last_observation", "--no-check", "--quiet"]
+    split = ["--split", "0.6,0,0.4"]
+    assert run("train", robot, "--config", configuration, "--out", "m", *words, *split).code == 0
+    outcome = run("evaluate", robot, "--model", "m", *split, "--quiet")
+    assert outcome.code == 0
+    assert "warning: linear ARX is left out: no stretch of the recordings has" in outcome.err
+    assert "say what to fit it to" not in outcome.out
+
+
 def test_bands_are_judged_by_how_much_of_what_came_they_cover(
     run: Run, robots: list[Path], arx_model: Path
 ) -> None:

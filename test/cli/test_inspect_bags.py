@@ -225,3 +225,84 @@ def test_a_field_that_is_not_there_is_refused(
     outcome = run("inspect", robot, "--observation", f"/encoder:{field}")
     assert outcome.code == 2
     assert f"has no field '{field}'; did you mean '{meant}'?" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--observation", "/encoder", "--action", "/encoder"], "an observation and as an action"),
+        (
+            ["--observation", "/encoder:position.elbow", "--action", "encoder:position.elbow"],
+            "an observation and as an action",
+        ),
+        (["--observation", "/encoder:position.elbow,position.elbow"], "an observation twice"),
+    ],
+)
+def test_a_field_is_chosen_once(words: list[str], said: str, run: Run, robot: Path) -> None:
+    outcome = run("inspect", robot, *words)
+    assert outcome.code == 2
+    assert outcome.err.endswith(
+        f"'position.elbow' of /encoder is chosen as {said}; leave it out once\n"
+    )
+
+
+def test_a_topic_named_as_a_whole_has_the_fields_that_are_left(run: Run, here: Path) -> None:
+    rows = "".join(f"{k},{k % 3},{k % 5},{k % 7}\n" for k in range(30))
+    (here / "t.csv").write_text(f"time,u,x,y\n{rows}")
+    assert run("csv2bag", "t.csv", "--out", "bag", "--quiet").code == 0
+    chosen = ["--observation", "/table", "--action", "/table:position.u"]
+    shown = run("inspect", "bag", *chosen, "--quiet").out
+    assert "  observation  /table: position.x, position.y\n" in shown
+    chosen = ["--observation", "/table:position.x", "--action", "/table"]
+    shown = run("inspect", "bag", *chosen, "--quiet").out
+    assert "  action  /table: position.u, position.y\n" in shown
+
+
+def test_what_most_ticks_would_lack_is_told(run: Run, here: Path) -> None:
+    rows = [f"{20 * k},{k % 3},{'' if k % 5 else k}\n" for k in range(90)]
+    (here / "t.csv").write_text("time,u,y\n" + "".join(rows))
+    assert run("csv2bag", "t.csv", "--out", "bag", "--time-unit", "ms", "--quiet").code == 0
+    alone = run("inspect", "bag", "--action", "/table:position.u")
+    assert "; there is /table:position.y (80 % missing)" in alone.err
+    chosen = ["--action", "/table:position.u", "--observation", "/table:position.y"]
+    said = run("inspect", "bag", *chosen, "--quiet").out
+    assert "20 % of the ticks would hold 'position.y' of /table, which most of its" in said
+
+
+def test_a_sensor_that_comes_irregularly_is_told(run: Run, here: Path) -> None:
+    times = [100 * k + t for k in range(40) for t in (0, 10, 20)]
+    table = "".join(f"{t},{t % 7},{t % 9}\n" for t in times)
+    (here / "t.csv").write_text(f"time,u,y\n{table}")
+    assert run("csv2bag", "t.csv", "--out", "bag", "--time-unit", "ms", "--quiet").code == 0
+    said = run("inspect", "bag", "--action", "/table:position.u", "--quiet").out
+    assert "note: about 30 % of the ticks would hold a message of /table" in said
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("name[0]", "topic /encoder: field path 'name[0]' is a text, not a number"),
+        ("header.stmp.sec", "did you mean 'stamp'?"),
+        ("position.elbo", "did you mean 'position.elbow'?"),
+    ],
+)
+def test_a_chosen_field_must_be_one(field: str, said: str, run: Run, robot: Path) -> None:
+    outcome = run("inspect", robot, "--observation", f"/encoder:{field}")
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_ranges_of_chosen_fields_are_shown(run: Run, robot: Path) -> None:
+    chosen = ["--observation", "/encoder:sin(position.elbow),position[9],effort[0]"]
+    said = run("inspect", robot, *chosen, "--quiet").out
+    assert re.search(r"\n  sin\(position\.elbow\) +-?0\.\d+ to 0\.\d+\n", said)
+    assert "note: 'position[9]' of /encoder is never a number, so it teaches nothing" in said
+    assert "note: 'effort[0]' of /encoder is never a number, so it teaches nothing" in said
+
+
+@pytest.mark.parametrize("name", ["elbow", "position.elbow"])
+def test_a_field_in_place_of_a_topic_is_answered_with_both(
+    name: str, run: Run, robot: Path
+) -> None:
+    outcome = run("inspect", robot, "--observation", name)
+    assert outcome.err.endswith(f"no topic {name}; did you mean /encoder:position.elbow?\n")

@@ -52,6 +52,14 @@ def test_without_a_command_all_are_listed(run: Run) -> None:
         assert f"  {name:<12}{command.purpose}" in outcome.out
 
 
+@pytest.mark.parametrize("words", [["help"], ["help", "info"]])
+def test_help_is_a_word_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 0
+    assert f"usage: rffpsr {'info' if len(words) > 1 else 'COMMAND'}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:

@@ -54,6 +54,17 @@ def test_the_first_sentence_tells_the_gain(
     assert all(word in said.sentences[0] for word in words), said.sentences[0]
 
 
+@pytest.mark.parametrize(
+    ("high", "words"), [(2.5, "to 150 % higher"), (40.2, "to 40 times as high"), (3e9, "over 1000")]
+)
+def test_an_interval_that_says_nothing_takes_few_figures(high: float, words: str) -> None:
+    paired = compared(1.0)
+    wide = paired._replace(overall=paired.overall._replace(high=np.array(high)))
+    said = verdict(wide, "100 ticks").sentences[0]
+    assert words in said
+    assert len(said) < 160
+
+
 def test_few_blocks_leave_it_open() -> None:
     said = verdict(compared(0.5, blocks=3), "30 ticks")
     assert said.standing == "unknown"

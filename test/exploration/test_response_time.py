@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from rffpsr_ros.exploration.findings import findings
 from rffpsr_ros.exploration.response_time import ResponseTime, response_times
 from rffpsr_ros.exploration.response_words import nav2_lines, response_table
 from rffpsr_ros.recordings.trajectory import Trajectory
+from rffpsr_ros.training.data_check import check_data
 
 PERIOD = 0.05
 NAMES = ("odom.twist.twist.linear.x", "odom.twist.twist.angular.z")
@@ -91,3 +93,16 @@ def test_nav2_is_told_each_axis() -> None:
         one._replace(observation="imu.angular_velocity.z") for one in response_times(lagging())
     ]
     assert nav2_lines(other) == []
+
+
+def test_the_verdict_agrees_with_the_table_on_what_responds() -> None:
+    generator = np.random.default_rng(0)
+    acted, seen = generator.normal(size=1000), np.zeros(1000)
+    for tick in range(20, 1000):  # later than what the test of a response looks at
+        seen[tick] = 0.8 * seen[tick - 1] + acted[tick - 20]
+    seen += 0.05 * generator.normal(size=1000)
+    check = check_data([Trajectory(seen, acted, PERIOD, ("y",), ("u",))], {}, responses=True)
+    assert [(one.action, one.observation) for one in check.responses or ()] == [("u", "y")]
+    (said,) = [one for one in findings(check) if one.subject == "u"]
+    assert said.level == "ok"
+    assert said.sentence.endswith("and observations respond to it")

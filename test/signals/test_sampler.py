@@ -578,6 +578,17 @@ def test_where_columns_are_settled_a_first_message_of_another_length_is_left_out
         assert all("is left out" in sentence for sentence in sampler.misfits)
 
 
+def test_columns_that_are_commanded_in_turn_are_together_a_command() -> None:
+    """The first message has one column, the second the other: from then on there is a command."""
+    configuration = configured(observations=("fast",), command_fields=["data[0]", "data[1]"])
+    messages: list[Message] = []
+    for k in range(8):
+        turn = np.array([10.0 + k, nan] if k % 2 == 0 else [nan, 20.0 + k])
+        messages += [("command", 1000 + 50 * k, turn), ("fast", 1000 + 50 * k, float(k))]
+    found = ticks(run(configuration, messages))
+    np.testing.assert_array_equal(actions(found)[:3], [[10, 21], [12, 21], [12, 23]])
+
+
 def test_huge_values_are_finite_and_give_no_warning() -> None:
     for width in (1, 6, 200):
         values = np.full(width, 1.7e308)

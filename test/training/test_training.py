@@ -118,14 +118,14 @@ def test_a_validation_part_too_short_to_judge_by_is_a_warning(
 
 
 def test_parts_are_those_of_the_configuration_unless_others_are_asked_for(
-    robot: Path, configuration: Path
+    robot: Path, robots: list[Path], configuration: Path
 ) -> None:
     content = yaml.safe_load(configuration.read_text())
     content["dataset"] = {"split": [0.5, 0.25, 0.25]}
     asked: dict[str, Any] = {"kind": "mean", "bands": "none"}
     assert train(robot, content, **asked).parts.ticks()["train"] == 300
     assert train(robot, content, split="0.7,0.1,0.2", **asked).parts.ticks()["train"] == 420
-    assert train(robot, content, validation=robot, **asked).parts.ticks()["train"] == 600
+    assert train(robot, content, validation=robots, **asked).parts.ticks()["train"] == 600
 
 
 def test_a_training_that_was_done_is_resumed(
@@ -190,6 +190,21 @@ def test_a_wrong_choice_of_data_is_refused_before_a_bag_is_read(
     content = yaml.safe_load(configuration.read_text()) | {"dataset": dataset}
     with pytest.raises(InputError, match=words):
         train("no bag", content)
+
+
+def test_what_is_learned_from_does_not_validate(
+    robots: list[Path], configuration: Path, here: Path
+) -> None:
+    (here / "link").symlink_to(robots[0])
+    (here / "copy").mkdir()
+    for file in robots[0].iterdir():
+        (here / "copy" / file.name).write_bytes(file.read_bytes())
+    asked: dict[str, Any] = {"configuration": configuration, "kind": "mean", "bands": "none"}
+    for other in (robots[0], "link"):  # before anything is read
+        with pytest.raises(InputError, match="is trained on and named for validation"):
+            train(["link", robots[0], robots[1]], validation=[robots[2], other], **asked)
+    with pytest.raises(InputError, match="the recording copy for validation holds the same as"):
+        train(robots[:2], validation=[robots[2], "copy"], **asked)
 
 
 def test_the_package_offers_it() -> None:

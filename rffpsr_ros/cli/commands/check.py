@@ -8,10 +8,11 @@ docs/exploration.md says how to read the figures and what to do.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
-from rffpsr_ros.cli.outputs import PLOT, check_writable
+from rffpsr_ros.cli.outputs import check_plot
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import add_reading_arguments, load_configuration, reading_options
 from rffpsr_ros.exploration.check import ExplorationCheck
@@ -19,8 +20,8 @@ from rffpsr_ros.exploration.findings import as_json, findings
 from rffpsr_ros.exploration.plot import plot_exploration
 from rffpsr_ros.exploration.response_words import nav2_lines, response_table
 from rffpsr_ros.models.registry import DEFAULT, learner_of
+from rffpsr_ros.training.configuration import asked_split, check_dataset
 from rffpsr_ros.training.data_check import check_data
-from rffpsr_ros.training.known_policy import check_policy
 from rffpsr_ros.training.recordings import BagRecordings, read_recordings, split_recordings
 
 
@@ -50,21 +51,22 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the verdicts and the figures behind them."""
     configuration = load_configuration(arguments.config, arguments.set)
-    check_policy(configuration)
+    check_dataset(configuration)
+    shares = asked_split(arguments.split, configuration.dataset)
     learner_of(DEFAULT, configuration.learning)  # a misspelt option is refused before reading
     if arguments.plot is not None:
-        check_writable(arguments.plot, PLOT)
+        check_plot(arguments.plot)
     with ProgressBar(quiet=arguments.quiet) as progress:
         recordings = read_recordings(
             arguments.bags, configuration, reading_options(arguments), progress
         )
         progress("checking", 0.0)
-        chosen = arguments.split or configuration.dataset.get("split")
         checked = recordings.trajectories
-        if chosen:
-            checked = split_recordings(checked, chosen).train
+        if shares is not None:
+            checked = split_recordings(checked, shares).train
         units = recordings.action_units
-        check = check_data(checked, configuration.learning, units, responses=True)
+        measured = check_data(checked, configuration.learning, units, responses=True)
+        check = replace(measured, on_both_sides=configuration.on_both_sides)
         if arguments.plot is not None:
             names = ", ".join(Path(bag).name for bag in arguments.bags)
             plot_exploration(check, arguments.plot, names)
@@ -96,6 +98,10 @@ def _responses(check: ExplorationCheck) -> list[str]:
     if not table:
         return []
     lines = ["", *aligned(table, range(2, 4)), "(beside its uncertainty; one standard error)"]
+    timed = {one.action for one in check.responses or ()}
+    moved = [one.name for one in check.channels if not one.constant]
+    if vague := [f"'{name}'" for name in moved if name not in timed]:
+        lines.append(f"(when anything responds to {' or '.join(vague)} is not clear)")
     if delays := nav2_lines(check.responses or ()):
         lines += ["", "for Nav2's MPPI controller:", *delays]
     return lines

@@ -18,15 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from rffpsr_ros.cli.console import ProgressBar, say, say_json
+from rffpsr_ros.cli.console import ProgressBar, say, say_json, warn
 from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
 from rffpsr_ros.recordings.bags.writer import BagWriter
 from rffpsr_ros.recordings.forecast_messages import PREDICTED_TYPE, predicted_message
 from rffpsr_ros.recordings.table_file import TIME_UNITS, Table, read_table
+from rffpsr_ros.training.proposal.numeric_fields import element_path
 
 _DEFAULT_TOPIC = "/table"
+_USUAL_RATES = 0.1, 20_000.0
+"""Rows a second: others rather come of another unit of time."""
 _EARLIEST_NS = 1
 """A time of 0 means in ROS that there is none."""
 _TOPIC = re.compile(r"(/[A-Za-z_][A-Za-z0-9_]*)+\Z")
@@ -90,16 +93,23 @@ def _topics(shares: Sequence[str], table: Table) -> dict[str, list[int]]:
                 f"--topic names {shown(topic)}, which no topic can be called; names consist of"
                 " letters, digits, '_' and '/', and none begins with a digit"
             )
-        for column in listed.split(","):
+        whole = listed in table.columns  # its name may have a comma
+        for column in [listed] if whole else listed.split(","):
             if column not in table.columns:
-                nearest = did_you_mean(column, table.columns)
-                raise InputError(f"the table has no column '{plain(column)}'{nearest}")
+                raise _no_column(column, table)
             place = table.columns.index(column)
             columns = topics.setdefault(topic, [])
             if place in columns:
                 raise InputError(f"--topic names column '{plain(column)}' twice in {topic}")
             columns.append(place)
     return topics
+
+
+def _no_column(column: str, table: Table) -> InputError:
+    if column == table.clock:
+        return InputError(f"column '{plain(column)}' holds the time, which every message has")
+    nearest = did_you_mean(column, table.columns)
+    return InputError(f"the table has no column '{plain(column)}'{nearest}")
 
 
 def _tell(
@@ -111,10 +121,16 @@ def _tell(
     if arguments.json:
         say_json({**summary, "seconds": float(seconds)})
         return
-    rate = f", {(len(table.values) - 1) / seconds:.4g} rows a second" if seconds > 0 else ""
-    say(f"{len(table.values)} rows over {seconds:.6g} s{rate} written to {target}")
+    rate = (len(table.values) - 1) / seconds if seconds > 0 else 0.0
+    told = f", {rate:.4g} rows a second" if rate else ""
+    rows = "1 row" if len(table.values) == 1 else f"{len(table.values)} rows"
+    say(f"{rows} over {seconds:.6g} s{told} written to {target}")
+    slowest, fastest = _USUAL_RATES
+    if rate and not slowest <= rate <= fastest:
+        warn(f"{rate:.4g} rows a second are odd; is --time-unit {arguments.time_unit} right?")
     for topic, columns in names.items():
-        say(f"{topic}: {', '.join(f'position.{column}' for column in columns)}")
+        paths = (element_path("position", column) or shown(column) for column in columns)
+        say(f"{topic}: {', '.join(paths)}")
     missing = int((~np.isfinite(table.values)).sum())
     if missing:
         say(f"{missing} values are missing or not finite")

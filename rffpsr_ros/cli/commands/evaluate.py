@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json
 from rffpsr_ros.cli.judged_bags import JudgedBags, add_judging_arguments, judge_bags
-from rffpsr_ros.cli.outputs import PLOT, check_writable
+from rffpsr_ros.cli.outputs import check_plot
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.evaluation.extrapolation import told
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     model = load_model(arguments.model)
     for plot in (arguments.plot, arguments.plot_forecast):
         if plot is not None:
-            check_writable(plot, PLOT)
+            check_plot(plot)
     with ProgressBar(quiet=arguments.quiet) as progress:
         judged = judge_bags(arguments, model, progress)
         _plot(judged.judgement, arguments)
@@ -66,7 +66,7 @@ def _lines(judged: JudgedBags) -> list[str]:
     lines = [f"read {recordings.describe()}; judged on {judgement.ticks} ticks"]
     if sentence := told(judgement.beyond):
         lines.append(sentence)
-    if "linear_arx" not in judgement.comparison.entries:
+    if "linear_arx" not in judgement.comparison.entries and not judgement.parts.train:
         lines.append(
             "linear ARX is not shown: say what to fit it to by --train BAG..., or --split if"
             " these bags were split in training"

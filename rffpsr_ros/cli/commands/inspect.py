@@ -57,7 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
     bags = find_bags(arguments.bags)
     types = MessageTypes(arguments.ros_distro, arguments.msg_path)
     with ProgressBar(quiet=arguments.quiet) as progress:
-        contents = read_contents(bags, types, progress)
+        asked: dict[str, list[str]] = {}
+        for choice in (*observed, *commanded):
+            asked.setdefault(choice.topic, []).extend(choice.fields)
+        contents = read_contents(bags, types, progress, asked)
     for loss in contents.losses:
         warn(loss)
     proposal, why_none = _proposal(contents, observed, commanded, target)
@@ -113,13 +116,8 @@ def _fields(contents: BagContents) -> list[str]:
             continue
         rows = []
         for field in topic.fields:
-            span = "constant " + f"{field.low:.4g}"
-            if not field.constant:
-                span = f"{field.low:.4g} to {field.high:.4g}"
-            elif field.missing == 1:
-                span = "never a number"
             missing = f"{100 * field.missing:.0f} % missing" if 0 < field.missing < 1 else ""
-            rows.append([f"  {field.path}", span, missing])
+            rows.append([f"  {field.path}", field.span(), missing])
         lines += ["", topic.name, *aligned(rows)]
     return lines
 

@@ -37,6 +37,8 @@ from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.read_report import ReadReport
 from rffpsr_ros.recordings.bags.reader import BagSampler, bag_topics
 
+_OTHER_TABLES = (".txt", ".tsv", ".dat", ".json", ".xls", ".xlsx", ".parquet", ".npz", ".npy")
+
 
 def add_arguments(parser: Parser) -> None:
     """Declare the command's arguments."""
@@ -154,6 +156,8 @@ def _target(text: str) -> Path:
         raise InputError(
             f"--out {text} names a storage file; a bag is a folder, such as {path.with_suffix('')}"
         )
+    if path.suffix.lower() in _OTHER_TABLES:
+        raise InputError(f"--out {text} is no .csv file; forecasts are written as .csv or as a bag")
     if path.exists():
         raise InputError(f"'{path}' exists already; choose another name or remove it")
     return check_writable(path)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.signals.fields.resolver import FieldResolver
 from rffpsr_ros.signals.sampler import Sampler
 
 
@@ -28,8 +33,38 @@ class TopicTimes:
         self.count += 1
 
 
-def why_no_ticks(path: Path, sampler: Sampler, times: Mapping[str, TopicTimes]) -> str:
-    """Return the most likely reason why a bag gave not a single tick."""
+def never_numbers(
+    configuration: ChannelConfiguration, messages: Iterable[tuple[str, Any]]
+) -> list[str]:
+    """Return what never is a number, though no tick is without it, in messages by topic.
+
+    These are columns of actions, and the pace channel if none of its columns ever is one.
+    """
+    pace, *_ = configuration.observations
+    needed = [pace, *(one for one in configuration.actions if one.initial is None)]
+    resolvers = [FieldResolver(channel.fields) for channel in needed]
+    seen: list[dict[str, bool]] = [{} for _ in needed]
+    for topic, message in messages:
+        for channel, resolver, found in zip(needed, resolvers, seen, strict=True):
+            values = resolver.resolve(message) if channel.topic == topic else None
+            if values is not None:
+                for name, value in zip(resolver.column_names, values, strict=True):
+                    found[name] = found.get(name, False) or bool(np.isfinite(value))
+    blind = [] if any(seen[0].values()) else list(seen[0])
+    columns = [f"'{pace.name}.{name}' ({pace.topic})" for name in blind]
+    for channel, found in zip(needed[1:], seen[1:], strict=True):
+        never = (name for name, once in found.items() if not once)
+        columns += [f"'{channel.name}.{name}' ({channel.topic})" for name in never]
+    return columns
+
+
+def why_no_ticks(
+    path: Path, sampler: Sampler, times: Mapping[str, TopicTimes], empty: Sequence[str] = ()
+) -> str:
+    """Return the most likely reason why a bag gave not a single tick.
+
+    ``empty`` are columns that are never a number, as `never_numbers` finds them.
+    """
     configuration = sampler.configuration
     needed = {channel.topic for channel in configuration.channels if channel.initial is None}
     silent = sorted(topic for topic in needed if times[topic].count == 0)
@@ -53,8 +88,30 @@ def why_no_ticks(path: Path, sampler: Sampler, times: Mapping[str, TopicTimes]) 
             f"bag {path} gives no values for channel '{waiting[0].name}' ({waiting[0].topic}):"
             " its fields are empty in every message"
         )
+    if empty:
+        return f"in bag {path} {' and '.join(empty)} is never a number, so no tick is complete"
     pace = configuration.observations[0]
-    return (
-        f"bag {path} is too short for a single tick: {pace.topic} has"
-        f" {times[pace.topic].count} messages and a tick takes {configuration.period:g} s"
-    )
+    return _too_slow_or_short(path, pace.topic, times[pace.topic], configuration)
+
+
+def _too_slow_or_short(
+    path: Path, topic: str, times: TopicTimes, configuration: ChannelConfiguration
+) -> str:
+    """Return why the messages of the pace channel make no tick."""
+    period, seconds = configuration.period, (times.last_ns - times.first_ns) / 1e9
+    short = f"bag {path} is too short for a single tick"
+    if times.count < 2:
+        return f"{short}: {topic} has {times.count} messages and a tick takes {period:g} s"
+    if seconds < period:
+        return (
+            f"{short}: the {times.count} messages of {topic} lie within {seconds:.3g} s and a tick"
+            f" takes {period:g} s; check the unit of their time, and rate"
+        )
+    apart = seconds / (times.count - 1)
+    if apart > configuration.max_gap:
+        return (
+            f"the messages of {topic} in bag {path} come about {apart:.3g} s apart, too far for"
+            f" ticks of {period:g} s and a max_gap of {configuration.max_gap:g} s; check the unit"
+            " of their time, and rate"
+        )
+    return f"in bag {path} not every channel has a value at the same time, so no tick is complete"

@@ -17,20 +17,21 @@ def find_bags(paths: Sequence[str | Path]) -> list[Path]:
     """Return the bags that paths mean, each once, in the order given (folders in natural order).
 
     A path is a bag (a rosbag2 folder, a storage file, a ROS 1 bag), a folder in which bags are
-    looked for at any depth but not in what is hidden, or a pattern such as ``runs/*.mcap``.
+    looked for at any depth but not in what is hidden, or a pattern such as ``runs/*.mcap``. A
+    bag that is named in two ways, as by a link, is one.
 
     Raises
     ------
     InputError
         If a path does not exist, a pattern matches nothing, or a folder holds no bag.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     for path in paths:
         for bag in _meant_by(Path(path)):
-            found[bag] = None
+            found.setdefault(bag.resolve(), bag)
     if not found:
         raise InputError("no bag was given")
-    return list(found)
+    return list(found.values())
 
 
 def _meant_by(path: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from rffpsr_ros.errors import InputError, did_you_mean
-from rffpsr_ros.recordings.bags.diagnosis import why_no_ticks
+from rffpsr_ros.recordings.bags.diagnosis import never_numbers, why_no_ticks
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
@@ -19,6 +19,9 @@ from rffpsr_ros.recordings.trajectory_builder import TrajectoryBuilder
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.events import Event, SegmentEnd
 from rffpsr_ros.signals.sampler import Sampler
+
+BAG_ENDED = "the bag ended"
+"""Why the last segment ends."""
 
 
 class BagSampler:
@@ -66,6 +69,7 @@ class BagSampler:
         self.topic_types = {name: topic.type for name, topic in self._topics.items()}
         self._pace_topic = configuration.observations[0].topic
         self._paced_at_last_end = 0
+        self._begun_ns: int | None = None
         self._readers: dict[str, TopicReader] = {
             topic.name: TopicReader(name, topic.type, self._source, store, configuration.stamps)
             for name, topic in self._topics.items()
@@ -112,7 +116,7 @@ class BagSampler:
             if events:
                 yield self._noted(events)
         stuck = self._stuck()
-        yield self._noted(self.sampler.end_segment("the bag ended"))
+        yield self._noted(self.sampler.end_segment(BAG_ENDED))
         self._finish(stuck)
 
     def _finish(self, losses: list[str]) -> None:
@@ -122,7 +126,7 @@ class BagSampler:
         report.late, report.duplicates = self.sampler.late, self.sampler.duplicates
         report.undecodable = sum(reader.undecodable for reader in self._readers.values())
         misfits = [f"{text} ({n} in all)" for text, n in self.sampler.misfits.items()]
-        report.losses = self._source.losses + losses + misfits
+        report.losses = self._source.losses + losses + self._late() + misfits
         report.topic_types = self.topic_types
         report.observation_units = self.sampler.observation_units
         report.action_units = self.sampler.action_units
@@ -133,7 +137,16 @@ class BagSampler:
                     f" {self.path}{did_you_mean(name, seen)}"
                 )
         if report.ticks == 0:
-            raise InputError(why_no_ticks(self.path, self.sampler, times))
+            raise InputError(why_no_ticks(self.path, self.sampler, times, self._empty()))
+
+    def _empty(self) -> list[str]:
+        """Return the needed columns that are never a number, as a second look shows."""
+        messages = (
+            (reader.name, reader.decoded(data))
+            for topic, _, data in self._source.messages(self._readers.keys())
+            for reader in (self._readers[topic],)
+        )
+        return never_numbers(self.sampler.configuration, messages)
 
     def _stuck(self) -> list[str]:
         """Return a sentence if the end of the bag gave no ticks although there were messages."""
@@ -154,7 +167,21 @@ class BagSampler:
                 self._paced_at_last_end = self._times[self._pace_topic].count
             else:
                 self.report.ticks += 1
+                self._begun_ns = event.start_ns if self._begun_ns is None else self._begun_ns
         return events
+
+    def _late(self) -> list[str]:
+        """Return a sentence if most of the bag had passed before the first tick."""
+        times = self._times[self._pace_topic]
+        whole = (times.last_ns - times.first_ns) / 1e9
+        before = ((self._begun_ns or times.first_ns) - times.first_ns) / 1e9
+        jumped = any(end.cause == "time_jump" for end in self.report.segment_ends)
+        if jumped or before <= whole / 2:
+            return []
+        return [
+            f"the first {before:.3g} s of {whole:.3g} s gave nothing, as not every channel had a"
+            " value before"
+        ]
 
 
 def read_bags(

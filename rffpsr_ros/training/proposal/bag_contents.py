@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,14 @@ class FieldRange(NamedTuple):
         """Tell whether it never changed."""
         return not self.high - self.low > 1e-9 * max(abs(self.low), abs(self.high))
 
+    def span(self) -> str:
+        """Return in words what it showed."""
+        if self.missing == 1:
+            return "never a number"
+        if self.constant:
+            return f"constant {self.low:.4g}"
+        return f"{self.low:.4g} to {self.high:.4g}"
+
 
 @dataclass
 class TopicContents:
@@ -68,6 +76,10 @@ class TopicContents:
     fields: list[FieldRange] = field(default_factory=list)
     problem: str = ""
     """Why its messages could not be read, if they could not."""
+    asked: Sequence[str] = ()
+    """Fields that were asked for, beside those that messages show of themselves."""
+    misfits: dict[str, str] = field(default_factory=dict)
+    """Why a field that was asked for is none, by its path; empty: no message has a value of it."""
     stamps: list[NDArray[np.int64]] = field(default_factory=list)
     """Per bag."""
 
@@ -92,6 +104,17 @@ class TopicContents:
             max(float(stamps.max()) for stamps in parts) / 1e9,
         )
 
+    def filled(self, rate: float, max_gap: float) -> float:
+        """Return which share of ticks at a rate a message falls into, but for gaps."""
+        parts = [np.diff(stamps) / 1e9 for stamps in self.stamps]
+        intervals = np.concatenate(parts) if parts else np.empty(0)
+        ticks = rate * intervals[(intervals > 0) & (intervals <= max_gap)]
+        return 1 - float(np.maximum(np.round(ticks) - 1, 0).sum() / max(ticks.sum(), 1.0))
+
+
+Picked: TypeAlias = "tuple[TopicContents, tuple[str, ...]]"
+"""A topic, and the fields of it that are taken."""
+
 
 @dataclass
 class BagContents:
@@ -106,9 +129,12 @@ class BagContents:
 
 
 def read_contents(
-    paths: Sequence[Path], types: MessageTypes, progress: Callable[[str, float], None]
+    paths: Sequence[Path],
+    types: MessageTypes,
+    progress: Callable[[str, float], None],
+    asked: Mapping[str, Sequence[str]] | None = None,
 ) -> BagContents:
-    """Read bags once and return what is in them.
+    """Read bags once and return what is in them; of topics also the fields that are asked for.
 
     Raises
     ------
@@ -116,15 +142,18 @@ def read_contents(
         If a bag cannot be read.
     """
     contents = BagContents()
+    wanted = {name.strip("/"): fields for name, fields in (asked or {}).items()}
     samplers: dict[str, _FieldSampler] = {}
     for number, path in enumerate(paths):
         progress("reading bags", number / len(paths))
         with closing(open_bag(path)) as source:
-            _read_bag(path, source, types, contents, samplers)
+            _read_bag(path, source, types, contents, samplers, wanted)
             contents.losses += [f"{path}: {loss}" for loss in source.losses]
     progress("reading bags", 1.0)
     for name, sampler in samplers.items():
         contents.topics[name].fields = sampler.ranges()
+        contents.topics[name].asked = sampler.asked
+        contents.topics[name].misfits = sampler.misfits
     return contents
 
 
@@ -134,6 +163,7 @@ def _read_bag(
     types: MessageTypes,
     contents: BagContents,
     samplers: dict[str, _FieldSampler],
+    wanted: Mapping[str, Sequence[str]],
 ) -> None:
     tallies = {}
     for topic in source.topics.values():
@@ -143,7 +173,9 @@ def _read_bag(
                 f"topic {topic.name} has type {topic.type} in bag {path}, but {known.type} in a"
                 " bag before"
             )
-        sampler = samplers.setdefault(topic.name, _FieldSampler())
+        sampler = samplers.setdefault(
+            topic.name, _FieldSampler(wanted.get(topic.name.strip("/"), ()))
+        )
         tallies[topic.name] = _TopicTally(known, topic, source, types, path, sampler)
     for name, receive_ns, data in source.messages(tallies.keys()):
         tallies[name].add(data, receive_ns)
@@ -196,10 +228,13 @@ class _TopicTally:
 class _FieldSampler:
     """The fields of one topic's messages, and their values so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Sequence[str] = ()) -> None:
+        self._wanted = wanted
+        self.asked: list[str] = []
         self._first: list[Any] = []
         self._resolver: FieldResolver | None = None
         self._rows: list[NDArray[np.float64]] = []
+        self.misfits: dict[str, str] = {}
 
     def add(self, message: Any) -> None:
         """Take a message."""
@@ -230,12 +265,25 @@ class _FieldSampler:
     def _begin(self) -> None:
         """Find out which fields there are from the first messages."""
         paths = dict.fromkeys(path for message in self._first for path in numeric_fields(message))
-        self._paths = [path for path in paths if any(_binds(path, m) for m in self._first)]
+        found = [path for path in paths if any(_binds(path, m) for m in self._first)]
+        for path in dict.fromkeys(self._wanted):
+            if path not in found:
+                self._look(path, found)
+        self._paths = found
         if self._paths:
             self._resolver = FieldResolver(self._paths)
             for message in self._first:
                 self._resolve(message)
         self._first = []
+
+    def _look(self, path: str, found: list[str]) -> None:
+        """Take a field that is asked for, or note that no message has it, or none a value of it."""
+        why = [_misfit(path, message) for message in self._first]
+        if None in why:
+            found.append(path)
+            self.asked.append(path)
+        elif why:
+            self.misfits[path] = "" if "" in why else str(why[0])
 
     def _resolve(self, message: Any) -> None:
         assert self._resolver is not None
@@ -246,7 +294,12 @@ class _FieldSampler:
 
 def _binds(path: str, message: Any) -> bool:
     """Tell whether a message shows a field's width."""
+    return _misfit(path, message) is None
+
+
+def _misfit(path: str, message: Any) -> str | None:
+    """Return why a message does not show a field's width: a sentence, or empty if it may yet."""
     try:
-        return FieldResolver([path]).resolve(message) is not None
-    except InputError:
-        return False
+        return "" if FieldResolver([path]).resolve(message) is None else None
+    except InputError as problem:
+        return str(problem)

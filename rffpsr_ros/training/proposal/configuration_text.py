@@ -93,7 +93,7 @@ def _fields(channel: Channel, contents: BagContents) -> list[str]:
     lines = []
     for path, text in zip(channel.fields, paths, strict=True):
         shown = field_range(contents, channel.topic, path)
-        remark = "" if shown is None else f"  # {shown.low:.4g} to {shown.high:.4g}"
+        remark = "" if shown is None else f"  # {shown.span()}"
         lines.append(f"          - {text:<{width}}{remark}".rstrip())
     return lines
 

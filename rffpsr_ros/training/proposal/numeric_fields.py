@@ -59,15 +59,18 @@ def _element_names(message: Any) -> list[str]:
     return []
 
 
+def element_path(array: str, name: str) -> str:
+    """Return the path of an array's element that has a name; empty if none can be written."""
+    if _WORD.match(name):
+        return f"{array}.{name}"
+    return f"{array}['{name}']" if name and "'" not in name else ""
+
+
 def _of_array(values: Any, path: str, names: list[str]) -> Iterator[str]:
     if not len(values) or not is_number(values[0]):
         return
     if len(names) == len(values):
-        for name in names:
-            if _WORD.match(name):
-                yield f"{path}.{name}"
-            elif "'" not in name and name:
-                yield f"{path}['{name}']"
+        yield from (found for name in names if (found := element_path(path, name)))
     elif len(values) <= LONGEST_LISTED:
         yield from (f"{path}[{i}]" for i in range(len(values)))
     else:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from rffpsr_ros.errors import InputError, did_you_mean, plain
 from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
-from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, TopicContents
+from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, Picked, TopicContents
 from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of
+from rffpsr_ros.training.proposal.remarks import idle_fields, rare_fields
 
 FASTEST = 100.0
 """Hz proposed at most: a model forecasts a few ticks, and these should span some motion."""
@@ -82,8 +83,7 @@ def propose(
         If a chosen topic or field is not there, or nothing fits where nothing was chosen.
     """
     remarks: list[str] = []
-    actions = [_chosen(contents, choice) for choice in commanded]
-    observations = [_chosen(contents, choice) for choice in observed]
+    observations, actions = _both_chosen(contents, observed, commanded)
     taken = {topic.name for topic, _ in [*actions, *observations]}
     free = [topic for topic in contents.topics.values() if topic.name not in taken]
     if not actions:
@@ -102,18 +102,57 @@ def propose(
     names = set()
     acted = tuple(_channel(t, fields, names, None) for t, fields in actions)
     max_gap = round(max(DEFAULT_MAX_GAP, 3 / rate), 6)
+    remarks += [*idle_fields([*observations, *actions]), *rare_fields(observations, rate, max_gap)]
     return Proposal(rate, pace_rate, max_gap, seen, acted, tuple(remarks))
 
 
-_Picked = tuple[TopicContents, tuple[str, ...]]
+def _both_chosen(
+    contents: BagContents, observed: Sequence[TopicChoice], commanded: Sequence[TopicChoice]
+) -> tuple[list[Picked], list[Picked]]:
+    """Return what was chosen; of a topic named as a whole the fields that the other side left."""
+    observations = [_chosen(contents, choice) for choice in observed]
+    actions = [_chosen(contents, choice) for choice in commanded]
+    named = _fields_of(one for one, choice in zip(actions, commanded, strict=True) if choice.fields)
+    observations = _without(observations, observed, named)
+    actions = _without(actions, commanded, _fields_of(observations))
+    _check_once(observations, actions)
+    return observations, actions
 
 
-def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
+def _without(
+    picked: Sequence[Picked], choices: Sequence[TopicChoice], taken: Collection[tuple[str, str]]
+) -> list[Picked]:
+    """Return topics, those that were named as a whole without taken fields, if others are left."""
+    found = []
+    for (topic, fields), choice in zip(picked, choices, strict=True):
+        left = tuple(path for path in fields if (topic.name, path) not in taken)
+        found.append((topic, fields if choice.fields or not left else left))
+    return found
+
+
+def _check_once(observations: Sequence[Picked], actions: Sequence[Picked]) -> None:
+    """Refuse a field that is chosen twice."""
+    chosen: dict[tuple[str, str], str] = {}
+    for role, picked in (("an observation", observations), ("an action", actions)):
+        for topic, path in _fields_of(picked):
+            before = chosen.setdefault((topic, path), "")
+            if before:
+                twice = f"{before} twice" if before == role else f"{before} and as {role}"
+                raise InputError(
+                    f"'{plain(path)}' of {topic} is chosen as {twice}; leave it out once"
+                )
+            chosen[topic, path] = role
+
+
+def _fields_of(picked: Iterable[Picked]) -> list[tuple[str, str]]:
+    """Return topic and path of every field."""
+    return [(topic.name, path) for topic, fields in picked for path in fields]
+
+
+def _chosen(contents: BagContents, choice: TopicChoice) -> Picked:
     topic = contents.topics.get(choice.topic) or contents.topics.get("/" + choice.topic.lstrip("/"))
     if topic is None:
-        raise InputError(
-            f"the bags have no topic {choice.topic}{did_you_mean(choice.topic, contents.topics)}"
-        )
+        raise InputError(f"the bags have no topic {choice.topic}{_meant(contents, choice.topic)}")
     if topic.problem:
         raise InputError(topic.problem)
     if topic.timing.rate == 0:
@@ -125,9 +164,22 @@ def _chosen(contents: BagContents, choice: TopicChoice) -> _Picked:
     return topic, fields
 
 
+def _meant(contents: BagContents, name: str) -> str:
+    """Return what may be meant by the name of no topic, as the end of a sentence."""
+    fields = [
+        f"{topic.name}:{one.path}"
+        for topic in contents.topics.values()
+        for one in topic.fields
+        if name in (one.path, one.path.rpartition(".")[2])
+    ]
+    if fields:
+        return f"; did you mean {fields[0]}?"
+    return did_you_mean(name, contents.topics)
+
+
 def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
     """Refuse joints that are in no message of a topic, and names of no field."""
-    known = [one.path for one in topic.fields]
+    known = [one.path for one in topic.fields if one.missing < 1 or one.path not in topic.asked]
     kinds = {path.partition(".")[0] for path in known}
     for field in fields:
         kind, dot, _ = field.partition(".")
@@ -136,11 +188,13 @@ def _check_fields(topic: TopicContents, fields: Sequence[str]) -> None:
         if (joint or name) and field not in known:
             nearest = did_you_mean(field if dot else f".{field}", known)
             raise InputError(f"topic {topic.name} has no field '{plain(field)}'{nearest}")
+        if sentence := topic.misfits.get(field):
+            raise InputError(f"topic {topic.name}: {sentence}")
 
 
 def _commands(
-    free: Sequence[TopicContents], observations: Sequence[_Picked], remarks: list[str]
-) -> list[_Picked]:
+    free: Sequence[TopicContents], observations: Sequence[Picked], remarks: list[str]
+) -> list[Picked]:
     usable = [topic for topic in free if _is_usable(topic)]
     commands = [topic for topic in usable if _is_command(topic)]
     if not commands and (left := _left(observations)):
@@ -159,7 +213,7 @@ def _commands(
     return [(topic, default_fields(topic.type, topic.fields)) for topic in commands]
 
 
-def _signals(free: Sequence[TopicContents], actions: Sequence[_Picked]) -> list[_Picked]:
+def _signals(free: Sequence[TopicContents], actions: Sequence[Picked]) -> list[Picked]:
     usable = [topic for topic in free if _is_usable(topic) and not _is_command(topic)]
     known = [topic for topic in usable if topic.type in _OBSERVED_TYPES]
     known.sort(key=lambda topic: _OBSERVED_TYPES.index(topic.type))
@@ -169,12 +223,12 @@ def _signals(free: Sequence[TopicContents], actions: Sequence[_Picked]) -> list[
     if not chosen:
         raise InputError(
             "no topic of the bags looks like an observation; say which one is by"
-            " --observation TOPIC[:FIELDS]"
+            f" --observation TOPIC[:FIELDS]{_varying([t for t, _ in actions], _fields_of(actions))}"
         )
     return [(topic, default_fields(topic.type, topic.fields)) for topic in chosen]
 
 
-def _left(chosen: Sequence[_Picked]) -> list[_Picked]:
+def _left(chosen: Sequence[Picked]) -> list[Picked]:
     """Return the topics of which some fields were chosen, with the others."""
     found = []
     for topic, fields in chosen:
@@ -197,8 +251,24 @@ def _is_command(topic: TopicContents) -> bool:
 
 
 def _listed(topics: Sequence[TopicContents]) -> str:
+    if len(topics) == 1:
+        return _varying(topics, ())
     names = ", ".join(topic.name for topic in topics[:8])
     return f"; there are {names}" if names else ""
+
+
+def _varying(topics: Sequence[TopicContents], taken: Collection[tuple[str, str]]) -> str:
+    """Return what of some topics is left to be chosen, as the end of a sentence."""
+    left = [
+        f"{topic.name}:{one.path}"
+        + (f" ({100 * one.missing:.0f} % missing)" if one.missing >= 0.005 else "")
+        for topic in topics
+        for one in topic.fields
+        if not one.constant and (topic.name, one.path) not in taken
+    ]
+    more = ", ..." if len(left) > 4 else ""
+    are = "is" if len(left) == 1 else "are"
+    return f"; there {are} {', '.join(left[:4])}{more}" if left else ""
 
 
 def _channel(

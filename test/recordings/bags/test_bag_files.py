@@ -74,3 +74,10 @@ def test_what_is_not_there(tmp_path: Path) -> None:
         find_bags([tmp_path / "empty"])
     with pytest.raises(InputError, match="no bag was given"):
         find_bags([])
+
+
+def test_a_bag_named_in_two_ways_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.bag").touch()
+    (tmp_path / "link.bag").symlink_to("a.bag")
+    monkeypatch.chdir(tmp_path)
+    assert find_bags(["a.bag", tmp_path / "a.bag", "link.bag"]) == [Path("a.bag")]
