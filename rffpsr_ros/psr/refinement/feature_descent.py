@@ -1,4 +1,8 @@
-"""Descents of feature learning: damped steps on random rollouts, the best on held-out data kept."""
+"""Descents of feature learning: damped steps on random rollouts, the best on held-out data kept.
+
+Steps are those of few random rollouts, so near the minimum they scatter around it. A running mean
+of where they led to lies nearer to it than most of them.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,13 @@ mixtures alone it is known badly."""
 WORK, ENOUGH = 2e9, 5000
 """Products in a step's J^T J that need no saving: where parameters are few, mixtures are more, but
 no more than this."""
+
+AVERAGED = 0.7
+"""Weight of the past in the running mean of where steps led to."""
+
+CLEARLY_BETTER = 0.98
+"""A score must be so many times the lowest one, at the most, for a descent to be thought under
+way: a running mean betters by tiny amounts for long."""
 
 AT_FIRST = 3
 """Times as many tell a curvature that none goes before."""
@@ -51,15 +62,15 @@ class Descent(NamedTuple):
     def follow(self, best: Best, penalty: float, patience: int, steps: int) -> tuple[Best, int]:
         """Descend from the best so far, ``steps`` after the start, until nothing gets better.
 
-        That is judged by this descent's own scores: where a start regresses well, all that is near
-        may be worse at first. Returns the best, which may be that given, and how many steps were
-        taken by then.
+        That is judged by this descent's own scores, of where steps led to and of its running mean:
+        where a start regresses well, all that is near may be worse at first. Returns the best,
+        which may be that given, and how many steps were taken by then.
         """
         options, like = self.options, self.start
         every = origins(self.task.train, options.horizon)
         precision, centre = _prior(self.task, like, self.changes, penalty)
         point, damping = best.learnable.flat(), LEARNING_DAMPING.first
-        newest, lowest, before = steps, float("inf"), None
+        newest, lowest, before, mean = steps, float("inf"), None, None
         while steps < options.steps and steps - newest < patience:
             steps += 1
             given, mixtures = self._drawn(every, len(point), before is None)
@@ -76,11 +87,13 @@ class Descent(NamedTuple):
                 damping *= LEARNING_DAMPING.harder
                 continue
             point, damping = step.point, step.damping * LEARNING_DAMPING.easier
-            score = self.task.score(like.at(point))
-            if score < lowest:
-                lowest, newest = score, steps
-            if score < best.score:
-                best = Best(like.at(point), score, steps)
+            mean = point if mean is None else AVERAGED * mean + (1 - AVERAGED) * point
+            for led_to in (like.at(point), like.at(mean)):
+                score = self.task.score(led_to)
+                if score <= CLEARLY_BETTER * lowest:
+                    lowest, newest = score, steps
+                if score < best.score:
+                    best = Best(led_to, score, steps)
             error = float(np.sqrt(best.score / len(self.changes)))
             self.progress("features", steps / options.steps, error)
         return best, steps

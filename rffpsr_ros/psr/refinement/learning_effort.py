@@ -37,8 +37,9 @@ class FeatureLearningOptions:
     steps: int = 300
     """Damped steps, at the most; few robots take half as many."""
 
-    patience: tuple[int, ...] = (10, 5)
-    """After so many without a better validation score a descent ends, the first, the second ..."""
+    patience: tuple[int, ...] = (10, 4)
+    """After so many without a clearly better validation score a descent ends, the first, the second
+    ..."""
 
     penalties: tuple[float, ...] = (3e-3, 1e-4)
     """Of one descent after the other, each from the best so far: on the squared distance of units'
