@@ -32,9 +32,10 @@ no more than this."""
 AVERAGED = 0.7
 """Weight of the past in the running mean of where steps led to."""
 
-CLEARLY_BETTER = 0.98
+BETTER = 0.995
 """A score must be so many times the lowest one, at the most, for a descent to be thought under
-way: a running mean betters by tiny amounts for long."""
+way: a running mean betters by tiny amounts for long. With .98, where there is no noise, descents
+ended at up to 2.4 times the score."""
 
 AT_FIRST = 3
 """Times as many tell a curvature that none goes before."""
@@ -90,7 +91,7 @@ class Descent(NamedTuple):
             mean = point if mean is None else AVERAGED * mean + (1 - AVERAGED) * point
             for led_to in (like.at(point), like.at(mean)):
                 score = self.task.score(led_to)
-                if score <= CLEARLY_BETTER * lowest:
+                if score <= BETTER * lowest:
                     lowest, newest = score, steps
                 if score < best.score:
                     best = Best(led_to, score, steps)

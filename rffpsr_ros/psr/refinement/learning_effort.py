@@ -38,8 +38,7 @@ class FeatureLearningOptions:
     """Damped steps, at the most; few robots take half as many."""
 
     patience: tuple[int, ...] = (10, 4)
-    """After so many without a clearly better validation score a descent ends, the first, the second
-    ..."""
+    """After so many without a better validation score a descent ends, the first, the second ..."""
 
     penalties: tuple[float, ...] = (3e-3, 1e-4)
     """Of one descent after the other, each from the best so far: on the squared distance of units'
