@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
 
 _EARLIER, _LATER, _NEWEST = np.s_[..., :-1, :], np.s_[..., 1:, :], np.s_[..., -1, :]
-_UNUSUAL = np.array([[0, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(4)])
+_UNUSUAL = np.array([[i >> 2 & 1, i & 1, i >> 1 & 1, 0, 0, 0] for i in range(8)])
 """What is added to a state's events, by what compiled code says was unusual."""
 
 
@@ -90,17 +90,10 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
 
     def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
-        steady = state.belief.ndim == 1 and state.age > 0
-        if self._compiled is not None and steady and not any(state.silent.tolist()):
-            compiled = self._compiled.tick(state.belief, state.past, action, observation)
-            if compiled is not None:
-                belief, past, squared, kinds = compiled
-                nis, events = _running_mean(float(state.nis), squared), state.events
-                if nis <= self.parts.monitor.nis:
-                    if kinds:
-                        events = events + _UNUSUAL[kinds]
-                    age, calm = int(state.age) + 1, int(state.calm) + 1
-                    return RFFPSRState(belief, past, age, calm, nis, state.silent, events)
+        if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
+            after = self._usual(self._compiled, state, action, observation)
+            if after is not None:
+                return after
         past = self._with_tick(state.past, action, observation)
         belief, error, unusual = self._step.advance(state.belief, past)
         events, silent = state.events, state.silent
@@ -124,6 +117,35 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         if state.age > 0 and low <= belief.dot(belief) <= high and nis <= most:
             return after
         return RFFPSRState(*(part[0] for part in self._watch(_batched(after))))
+
+    def _usual(
+        self, compiled: CompiledStep, state: RFFPSRState, action: Array, observation: Array
+    ) -> RFFPSRState | None:
+        """Return the state after a tick by compiled code; None if that does not take it."""
+        done = compiled.tick(state.belief, state.past, action, observation)
+        if done is None:
+            return None
+        belief, past, squared, kinds = done
+        nis, events, silent = state.nis, state.events, state.silent
+        if squared == squared:  # else nothing was seen
+            nis = _running_mean(float(nis), squared)
+        if nis > self.parts.monitor.nis:
+            return None
+        if kinds:
+            events = events + _UNUSUAL[kinds]
+        if kinds & 4 or any(silent.tolist()):
+            missing = np.isnan(observation)
+            # Once more without what ends a gap: its forecast stands in then.
+            without = np.where(silent > 0, np.nan, observation)
+            again = compiled.tick(state.belief, state.past, action, without)
+            if again is None:
+                return None
+            errors = (past[_NEWEST] - again[1][_NEWEST])[self._at_observation]
+            earlier = past[_EARLIER][self._at_observation]
+            earlier[:] = mended(earlier, errors, silent)
+            silent = silent_after(silent, missing)
+        age, calm = int(state.age) + 1, int(state.calm) + 1
+        return RFFPSRState(belief, past, age, calm, nis, silent, events)
 
     def predict(self, state: RFFPSRState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
@@ -226,7 +248,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
     def _to_be_compiled(self) -> ToBeCompiled:
         scaling, parts = self._tick_scaling, self.parts
         given = scaling.mean, scaling.deviation, self._innovation_weights, self._normal
-        return ToBeCompiled(parts.parameters, parts.structure, *given)
+        return ToBeCompiled(parts.parameters, parts.structure, *given, self._expected)
 
     def _with_tick(self, past: Array, action: Array, observation: Array) -> Array:
         """Return the past with one more tick, standardised."""

@@ -1,4 +1,4 @@
-"""The compiled step: what `PreparedStep` does for one state in usual ticks, where all is seen."""
+"""The compiled step: what `PreparedStep` does for one state in usual ticks."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class CompiledStep:
         (d_o,): of squared errors in the innovation.
     usual
         The squared norms between which a belief is; what else stands there is for an ensemble.
+    expected
+        As `PreparedStep` takes it.
 
     Raises
     ------
@@ -48,8 +50,9 @@ class CompiledStep:
         deviation: Array,
         innovation_weights: Array,
         usual: tuple[float, ...],
+        expected: Array | None,
     ) -> None:
-        self._given = (parameters, structure, mean, deviation, innovation_weights, usual)
+        self._given = (parameters, structure, mean, deviation, innovation_weights, usual, expected)
         layout = layout_of(parameters, structure)
         self.packed = packed(*self._given)
         self._observed = layout.observed
@@ -73,9 +76,9 @@ class CompiledStep:
     ) -> tuple[Array, Array, float, int] | None:
         """Return belief and past after a tick, its mean squared innovation, and what was unusual.
 
-        Unusual were, added up: 1 a limited observation, 2 a limited action. None is returned for
-        ticks that compiled code leaves to `PreparedStep`: with values that are missing or infinite,
-        or a belief of unusual size.
+        Unusual were, added up: 1 a limited observation, 2 a limited action, 4 a missing
+        observation. The innovation is NaN if all was missing. None is returned for ticks that
+        compiled code leaves to `PreparedStep`: with infinite values, or a belief of unusual size.
         """
         after = np.empty(belief.size + past.size)
         after[self._action] = action

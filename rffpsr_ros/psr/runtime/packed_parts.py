@@ -30,7 +30,10 @@ FIRST = PLACES[0]
 NARX = PLACES[0]  # of the last `narx_past` ticks and an action, to expected observations
 OBSERVATION = PLACES[2]
 ACTION = PLACES[4]
-READ_OFF = PLACES[6]  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance
+READ_OFF = PLACES[
+    6
+]  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
+# after them, where they replace missing observations, expected features (r_a p, r_o)
 COMMANDED = PLACES[7]  # (2 p, columns of `READ_OFF`): what features of each `COMMAND` make of it
 # Room to work in, each of one row: a map's values, phases and waves, and what was computed.
 POINT, PHASES, WAVES, ACTED, READ, FEATURES, NARX_VALUES = PLACES[8:15]
@@ -55,6 +58,7 @@ class ToBeCompiled(NamedTuple):
     deviation: Array
     innovation_weights: Array
     usual: tuple[float, ...]
+    expected: Array | None
 
 
 def compilable(parameters: TrainableParameters, structure: FixedStructure) -> bool:
@@ -73,6 +77,7 @@ def packed(
     deviation: Array,
     innovation_weights: Array,
     usual: tuple[float, ...],
+    expected: Array | None,
 ) -> Array:
     """Return a predictor in one array; see `CompiledStep` for what is given."""
     layout = layout_of(parameters, structure)
@@ -88,6 +93,8 @@ def packed(
         low, high = structure.limits[::2], structure.limits[1::2]
         limits[:] = np.concatenate(low[::-1]), np.concatenate(high[::-1])
     read = np.hstack([parameters.prediction, parameters.extended, parameters.covariance])
+    if expected is not None:
+        read = np.hstack([read, expected])
     states, width = len(parameters.initial), read.shape[1]
     by_action = read.reshape(states, -1, width).swapaxes(0, 1).reshape(-1, width)
     frequencies = maps[::2]

@@ -43,7 +43,7 @@ def shift(packed: Array, base: int, past: Array, ticks: Array) -> int:
     """Write the past (P d,) but for its oldest tick, then the newest one, standardised.
 
     The newest stands already at the end of ``ticks``, as received. Return what is unusual of it, as
-    `tick` does; -1: a value that is missing or infinite.
+    `tick` does; -1: a value that is infinite.
     """
     scaling, limits = double(packed, base, SCALING), double(packed, base, LIMITS)
     columns = scaling.shape[1]
@@ -54,7 +54,9 @@ def shift(packed: Array, base: int, past: Array, ticks: Array) -> int:
     for i in range(columns):
         value = (ticks[older + i] - scaling[0, i]) / scaling[1, i]
         ticks[older + i] = value
-        if not np.isfinite(value):
+        if i >= acted and np.isnan(value):
+            unusual |= 4
+        elif not np.isfinite(value):
             return -1
         elif not limits[0, i] <= value <= limits[1, i]:
             unusual |= 2 if i < acted else 1
@@ -63,11 +65,11 @@ def shift(packed: Array, base: int, past: Array, ticks: Array) -> int:
 
 @in_place
 def begin_tick(packed: Array, base: int, belief: Array, ticks: Array) -> float:
-    """Return the mean squared innovation of the newest tick.
+    """Fill what is missing in the newest tick; return the mean squared innovation.
 
     What u read, and phi^o, are left in the predictor's rooms `READ` and `FEATURES`.
     """
-    observed = double(packed, base, ARX).shape[0]
+    observed, states = double(packed, base, ARX).shape[0], len(belief)
     weights = double(packed, base, INNOVATION_WEIGHTS)
     narx, features = single(packed, base, NARX_VALUES)[0], single(packed, base, FEATURES)[0]
     stop = len(ticks) - observed
@@ -77,13 +79,21 @@ def begin_tick(packed: Array, base: int, belief: Array, ticks: Array) -> float:
     for o in range(observed):
         received[o] = ticks[stop + o]
     expect(packed, base, read, narx, ticks, stop)
-    innovation = 0.0
+    innovation, seen = 0.0, 0
     for o in range(observed):
-        error = received[o] - ticks[stop + o]
-        innovation += error * error * weights[0, o]
-        ticks[stop + o] = received[o]
-    evaluate(packed, base, OBSERVATION, ticks, len(ticks), features)
-    return innovation
+        if not np.isnan(received[o]):
+            error = received[o] - ticks[stop + o]
+            innovation += error * error * weights[0, o]
+            ticks[stop + o] = received[o]
+            seen += 1
+    size = len(features)
+    known = observed + states * size + size * (size + 1) // 2
+    if seen == 0 and len(read) > known:
+        for i in range(size):
+            features[i] = read[known + i]
+    else:
+        evaluate(packed, base, OBSERVATION, ticks, len(ticks), features)
+    return innovation * observed / seen if seen else np.nan
 
 
 @in_place
@@ -100,8 +110,9 @@ def tick(packed: Array, belief: Array, past: Array, after: Array) -> tuple[float
     """Write a state after a tick; return its mean squared innovation, and what was unusual.
 
     ``after`` holds belief and past (p + P d,), and in place of the newest tick (action,
-    observation) as received. Unusual were, added up: 1 a limited observation, 2 a limited action;
-    -1: values that are missing or infinite, or the belief's size, and nothing written counts.
+    observation) as received, NaN where missing. Unusual were, added up: 1 a limited observation, 2
+    a limited action, 4 a missing observation; -1: values that are infinite, or the belief's size,
+    and nothing written counts. The innovation is NaN if all was missing.
     """
     states = len(belief)
     following, ticks = after[:states], after[states:]

@@ -164,7 +164,7 @@ def test_missing_observations_need_nothing_but_compiled_code(
         rest = inference._varied(_step=None) if inference.compiled else inference
         states = [state := rest.update(state, *tick) for tick in ticks[1:]]
         ended.append([np.array(part) for part in zip(*states, strict=True)])
-    assert ended[0][5][-1, 0] == 5
+    assert ended[0][6][-1, 0] == 5
     for one, other in zip(*ended, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.abs(one).max())
 

@@ -54,8 +54,8 @@ def test_code_that_was_made_is_what_models_call() -> None:
     from rffpsr_ros.psr.runtime.compiled_step import CompiledStep
     from test.psr.runtime.test_serving_steps import CASES, SCALING, WEIGHTS
 
-    parameters, structure, _ = CASES["every term"]
+    parameters, structure, expected = CASES["every term"]
     known = [len(function.signatures) for function, _ in compiled_code.FORMS["single"]]
-    CompiledStep(parameters, structure, *SCALING, WEIGHTS, (0.0, 1.0))
+    CompiledStep(parameters, structure, *SCALING, WEIGHTS, (0.0, 1.0), expected)
     after = [len(function.signatures) for function, _ in compiled_code.FORMS["single"]]
     assert known == after
