@@ -87,10 +87,11 @@ def update_all(packed: Array, before: Array, newest: Array, after: Array) -> int
             return -1
     left = 0
     for m in range(head[0, COUNT]):
-        kind, base, start, size = head[m + 1, KIND], head[m + 1, BASE], head[m + 1, STATE], 0
+        kind, base, start = head[m + 1, KIND], head[m + 1, BASE], head[m + 1, STATE]
         size = head[m + 1, SIZE]
         state, following = before[start : start + size], after[start : start + size]
-        done = unbroken(head[m + 1], before, newest[acted:], after)
+        # Predictors are taken together, below, and looked at there.
+        done = kind == RFF_PSR or unbroken(head[m + 1], before, newest[acted:], after)
         if not done:
             pass
         elif kind == HISTORY:
