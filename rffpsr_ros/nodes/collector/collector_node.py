@@ -30,8 +30,11 @@ from rffpsr_ros.nodes.shared.running import Failed, Finished, run
 NAME = COLLECTOR.name
 STOP, END_EPISODE = f"{EXCITATION.name}/stop", f"{LEARNER.name}/end_episode"
 LOOK_SECONDS = 0.02
+AGAIN_SECONDS = 0.2
 PATIENCE = 60.0
 """Seconds to wait for a service and its answer."""
+READY_SECONDS = 15.0
+"""How long the learner may refuse the first episode: it may have no time or topics yet."""
 
 Condition = Callable[[], bool]
 
@@ -85,7 +88,8 @@ class CollectorNode(GuardedNode, Node):
             if self._reset is not None:
                 yield from self._ask(self._reset.type, self._reset.service, self._reset)
             yield from self._settle(self._value("settle"))
-            yield from self._call(f"{LEARNER.name}/start_episode")
+            ready = monotonic() + (READY_SECONDS if number == 1 else 0)
+            yield from self._ask(Trigger, f"{LEARNER.name}/start_episode", None, until=ready)
             recording = f"the recording of episode {number} of {count}"
             self._begun = {STOP: "the excitation", END_EPISODE: recording}
             yield from self._call(f"{EXCITATION.name}/start")
@@ -103,18 +107,25 @@ class CollectorNode(GuardedNode, Node):
         """Take what arrives, once the executor that ran the node is gone."""
         rclpy.spin_once(self, timeout_sec=seconds)
 
-    def _ask(self, kind: Any, service: str, reset: Any) -> Iterator[Condition]:
-        """Call a service; an answer that it was not done ends the node."""
+    def _ask(self, kind: Any, service: str, reset: Any, until: float = 0.0) -> Iterator[Condition]:
+        """Call a service, again while it refuses and there is time; then that ends the node."""
         client: Any = self.create_client(kind, service)
         yield self._in_time(client.service_is_ready, f"the service {service}")
-        future = client.call_async(kind.Request() if reset is None else reset.request())
-        yield self._in_time(future.done, f"an answer of {service}")
-        answer = future.result()
-        done = answer.success if reset is None else reset.succeeded(answer)
-        self.destroy_client(client)
-        if not done:
+        said = ""
+        while True:
+            future = client.call_async(kind.Request() if reset is None else reset.request())
+            yield self._in_time(future.done, f"an answer of {service}")
+            answer = future.result()
+            if answer.success if reset is None else reset.succeeded(answer):
+                break
             why = getattr(answer, "message", "") or "it says no more"
-            raise InputError(f"{service} failed: {why}")
+            if monotonic() > until:
+                raise InputError(f"{service} failed: {why}")
+            if why != said:
+                self.get_logger().info(on_one_line(f"{service} is not ready: {why}"))
+            said = why
+            yield self._after(AGAIN_SECONDS)
+        self.destroy_client(client)
 
     def _settle(self, seconds: float) -> Iterator[Condition]:
         """Let ROS time pass without going back; if it does, count anew.
@@ -140,6 +151,11 @@ class CollectorNode(GuardedNode, Node):
             return not start <= now < start + seconds * 1e9
 
         yield over
+
+    def _after(self, seconds: float) -> Condition:
+        """Let so many seconds pass, whatever ROS's time does."""
+        start = monotonic()
+        return lambda: monotonic() >= start + seconds
 
     def _in_time(self, condition: Condition, what: str) -> Condition:
         """Return the condition; it raises when it takes too long."""

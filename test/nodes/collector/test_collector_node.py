@@ -74,10 +74,24 @@ def test_episodes_begin_at_the_start_and_the_node_ends(ros: Ros) -> None:
 
 def test_a_service_that_refuses_is_named(ros: Ros) -> None:
     start_robot(ros, "synthetic", "[0.5]", speed=5.0)
-    assert ros.peer.call("/rffpsr_learner/start_episode").success  # one is enough
+    start = "/rffpsr_learner/start_episode"
+    ros.peer.until(lambda: ros.peer.call(start).success, "an episode")  # one is enough
     collector = ros.start("collector_node", episodes=1, settle=0.0, use_sim_time=True)
     collector.wait_for("rffpsr_learner/start_episode failed: ")
     assert collector.process.wait(10) == 2
+
+
+def test_a_learner_that_is_not_ready_yet_is_asked_again(ros: Ros) -> None:
+    settings = {"channels_file": CONFIG / "synthetic.yaml", "use_sim_time": True}
+    ros.start("learner_node", dataset_directory=ros.folder / "episodes", **settings)
+    collector = ros.start("collector_node", episodes=1, duration=0.5, settle=0.0, reset="none")
+    ros.start(
+        "excitation_node", limits__low="[-0.5]", limits__high="[0.5]", autostart=False, **settings
+    )
+    collector.wait_for("rffpsr_learner/start_episode is not ready: waiting for /clock")
+    ros.start("simulator_node", publish_clock=True)
+    collector.wait_for("episode 1 of 1 is recorded")
+    assert collector.process.wait(10) == 0
 
 
 @pytest.mark.parametrize("how", ["asked to", "a step fails"])

@@ -187,8 +187,8 @@ def test_learner_records_what_a_simulation_shows(launch: Callable[..., Launched]
 
     # What is to be recorded takes a second or two; a learner that finds it late would miss it.
     ros.peer.until(listens, "the learner to have found its topics")
-    started = ros.peer.call("/rffpsr_learner/start_episode")
-    assert started.success, started.message
+    start = "/rffpsr_learner/start_episode"
+    ros.peer.until(lambda: ros.peer.call(start).success, "an episode")  # and /clock
     learner.wait_for("recording")
     from sensor_msgs.msg import JointState
 
