@@ -55,6 +55,28 @@ def test_what_is_wrong_around_a_node_is_said_once() -> None:
     assert node.said[2:] == ["/clock is there"]
 
 
+@pytest.mark.parametrize("simulated", [True, False])
+def test_a_clock_that_stops_is_told_once_and_that_it_goes_on(simulated: bool) -> None:
+    pytest.importorskip("rclpy", reason="needs ROS 2: rclpy is not installed")
+    from rffpsr_ros.nodes.shared.surroundings import Surroundings
+
+    steady = [0.0]
+    node = Standing(7, simulated)
+    surroundings = Surroundings(node, lambda: steady[0])
+    for second in range(12):
+        steady[0] = float(second)
+        node.now_ns = max(7, 7 + 10**9 * (second - 9))
+        surroundings.look()
+        if second == 4:
+            assert not node.said
+    if simulated:
+        stands, goes_on = node.said
+        assert stands.startswith("/clock stands still: the simulation is paused, or nobody")
+        assert goes_on == "/clock goes on"
+    else:
+        assert not node.said
+
+
 @pytest.mark.parametrize(
     ("now_ns", "simulated", "level", "said"),
     [
