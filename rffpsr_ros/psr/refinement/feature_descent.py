@@ -25,7 +25,7 @@ KEPT_CURVATURE = 0.5
 """A step's curvature is that of its mixtures and, by this share, that of the step before: of so few
 mixtures alone it is known badly."""
 
-WORK, ENOUGH = 2e9, 5000
+WORK, ENOUGH = 1e9, 5000
 """Products in a step's J^T J that need no saving: where parameters are few, mixtures are more, but
 no more than this."""
 
@@ -87,7 +87,10 @@ class Descent(NamedTuple):
             if step is None:
                 damping *= LEARNING_DAMPING.harder
                 continue
-            point, damping = step.point, step.damping * LEARNING_DAMPING.easier
+            failed = step.damping > damping
+            point, damping = step.point, step.damping
+            if not failed:  # else the next one would only fail again, a Cholesky factor and a loss
+                damping *= LEARNING_DAMPING.easier
             mean = point if mean is None else AVERAGED * mean + (1 - AVERAGED) * point
             for led_to in (like.at(point), like.at(mean)):
                 score = self.task.score(led_to)
