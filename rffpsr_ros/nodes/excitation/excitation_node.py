@@ -168,10 +168,7 @@ class ExcitationNode(GuardedNode, Node):
         assert self._sampler is not None
         for one in self._inputs.values():
             one.look_around()
-            if one.problem:
-                self._complaints.error(one.topic, one.problem)
-            else:
-                self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
+            self._complaints.topic(one.resolved, one.problem)
         waiting = waiting_sentence(self._sampler, self._inputs)
         if waiting and self.get_clock().now().nanoseconds:  # nothing arrives before there is a time
             self._complaints.warn("waiting", waiting)

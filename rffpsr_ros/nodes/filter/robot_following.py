@@ -113,10 +113,7 @@ class RobotFollowing:
             one.look_around()
             if one.type and not one.subscribed:
                 one.subscribe(profile, self.receive_times, overridable=True)
-            if one.problem:
-                self._complaints.error(one.topic, one.problem)
-            else:
-                self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
+            self._complaints.topic(one.resolved, one.problem)
 
     def feed(
         self, source: TopicInput, stamp_ns: int, data: bytes, wanted: bool

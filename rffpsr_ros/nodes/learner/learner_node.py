@@ -173,11 +173,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
         depth = self._value("queue_depth")
         for one in self._inputs.values():
             one.look_around()
-            if one.problem:
-                self._complaints.error(one.topic, one.problem)
-                continue
-            self._complaints.over(one.topic, f"topic {one.resolved} is in order again")
-            if not one.type or not one.publishers():
+            self._complaints.topic(one.resolved, one.problem)
+            if one.problem or not one.type or not one.publishers():
                 continue
             profile = one.follows(depth)
             if not one.subscribed or one.asks_other_than(profile):

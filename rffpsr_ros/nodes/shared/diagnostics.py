@@ -132,6 +132,14 @@ class Complaints:
         if self._is_new(about, sentence):
             self._logger.warning(on_one_line(sentence))
 
+    def topic(self, topic: str, problem: str | None, about: str = "") -> None:
+        """Log an error about a topic if there is a problem, else that it is in order again."""
+        about = about or topic
+        if problem:
+            self.error(about, problem)
+        else:
+            self.over(about, f"topic {topic} is in order again")
+
     def follow(self, findings: Iterable[NodeFinding]) -> None:
         """Log what findings say that are not in order, each under its aspect."""
         for finding in findings:

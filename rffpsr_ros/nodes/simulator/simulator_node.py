@@ -123,11 +123,8 @@ class SimulatorNode(GuardedNode, Node):
         for one in self._robot.commands:
             topic = self.resolve_topic_name(one.topic)
             types = {info.topic_type for info in self.get_publishers_info_by_topic(topic)}
-            about = f"the type of {topic}"
-            if problem := type_problem(topic, sorted(types), one.type):
-                self._complaints.error(about, problem)
-            else:
-                self._complaints.over(about, f"topic {topic} is in order again")
+            problem = type_problem(topic, sorted(types), one.type)
+            self._complaints.topic(topic, problem, f"the type of {topic}")
 
     def _on_timer(self) -> None:
         if self._simulation is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,15 @@ def never_numbers(
 
 
 def why_no_ticks(
-    path: Path, sampler: Sampler, times: Mapping[str, TopicTimes], empty: Sequence[str] = ()
+    path: Path,
+    sampler: Sampler,
+    times: Mapping[str, TopicTimes],
+    empty: Callable[[], Sequence[str]],
 ) -> str:
     """Return the most likely reason why a bag gave not a single tick.
 
-    ``empty`` are columns that are never a number, as `never_numbers` finds them.
+    ``empty`` returns columns that are never a number, as `never_numbers` finds them by reading all
+    once more, if nothing else tells.
     """
     configuration = sampler.configuration
     needed = {channel.topic for channel in configuration.channels if channel.initial is None}
@@ -88,8 +92,8 @@ def why_no_ticks(
             f"bag {path} gives no values for channel '{waiting[0].name}' ({waiting[0].topic}):"
             " its fields are empty in every message"
         )
-    if empty:
-        return f"in bag {path} {' and '.join(empty)} is never a number, so no tick is complete"
+    if columns := empty():
+        return f"in bag {path} {' and '.join(columns)} is never a number, so no tick is complete"
     pace = configuration.observations[0]
     return _too_slow_or_short(path, pace.topic, times[pace.topic], configuration)
 

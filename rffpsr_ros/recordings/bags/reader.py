@@ -137,7 +137,7 @@ class BagSampler:
                     f" {self.path}{did_you_mean(name, seen)}"
                 )
         if report.ticks == 0:
-            raise InputError(why_no_ticks(self.path, self.sampler, times, self._empty()))
+            raise InputError(why_no_ticks(self.path, self.sampler, times, self._empty))
 
     def _empty(self) -> list[str]:
         """Return the needed columns that are never a number, as a second look shows."""
