@@ -94,48 +94,79 @@ def _learned_families(
     settings: RecipeSettings,
     few: bool,
 ) -> list[Selection]:
-    """Return the best configurations of families whose features are learned, if promising.
+    """Return the best configuration of the family whose features are learned best, if promising.
 
-    On the first fold they must be clearly better than drawn features as these start - if they are
-    costly, as they start and again when both are refined - and not far behind each other, for
-    nothing takes longer. Where none are, the best of those that come near are learned without a
-    choice: they agree less with drawn ones than these with each other. Of few data that takes no
-    time, and the first fold tells little. How far windows reach is chosen with the first of these
-    families, for all.
+    Nothing takes longer than to learn them, and two families forecast together no better than the
+    one that does better on the first fold. There it must be clearly better than drawn features as
+    these start - if it is costly, as they start and again when both are refined. If it only comes
+    near, it is learned without a choice: it agrees less with drawn ones than these with each other.
+    Of few data that takes no time, and the first fold tells little: all are learned that are not
+    far behind.
     """
-    first, found, near = learners[0], list[Selection](), list[tuple[float, Family]]()
-    drawn = min(lead.score for lead in leads)
-    best = float("inf")
+    first, drawn = learners[0], min(lead.score for lead in leads)
+    offered = [
+        one
+        for one in families
+        if not one.costly or first.start_score(_safe(one)) <= settings.clearly_better * drawn
+    ]
+    if few or not offered:
+        return _not_far_behind(learners, offered, drawn, settings)
+    score, family = _best_on_the_first(learners, offered, leads)
+    if family.costly:
+        drawn = min(mean_score([first.trial(lead.options)]) for lead in leads)
+    if score > settings.clearly_better * drawn:
+        if family.costly or score > settings.near * drawn:
+            give_up(learners[1:], [_safe(family)])
+            return []
+        family = family.only(family.safe)
+    return [best_of(family, learners, settings, few)]
+
+
+def _safe(family: Family) -> RFFPSROptions:
+    return family.configurations[family.safe]
+
+
+def _not_far_behind(
+    learners: Sequence[Learns], families: Sequence[Family], drawn: float, settings: RecipeSettings
+) -> list[Selection]:
+    """Return the best configurations of the families, of few data, that are not far behind.
+
+    How far windows reach is chosen with the first of them, for all.
+    """
+    found, best = list[Selection](), drawn
     for offered in families:
         family = offered.with_windows_of(found[0].options) if found else offered
-        if offered is families[-1]:
-            _expect_what_may_follow(learners[1:], family, leads)
-        safe = family.configurations[family.safe]
-        if family.costly and first.start_score(safe) > settings.clearly_better * drawn:
-            continue
-        score = mean_score([first.trial(safe)])
+        score = mean_score([learners[0].trial(_safe(family))])
         best = min(best, score)
-        if few:
-            promising = score <= settings.far_behind * min(best, drawn)
-        else:
-            if family.costly:
-                drawn = min(mean_score([first.trial(lead.options)]) for lead in leads)
-            elif score <= settings.near * drawn:
-                near.append((score, family.only(family.safe)))
-            promising = score <= min(settings.behind * best, settings.clearly_better * drawn)
-        if promising:
-            found.append(best_of(family, learners, settings, few))
-    nearest = [] if found else [one for _, one in sorted(near, key=lambda each: each[0])][:1]
-    if families and family.name not in [one.name for one in nearest]:
-        give_up(learners[1:], [safe])
-    return found or [best_of(one, learners, settings, few) for one in nearest]
+        if score <= settings.far_behind * best:
+            found.append(best_of(family, learners, settings, few=True))
+        give_up(learners, [_safe(offered)])
+    return found
 
 
-def _expect_what_may_follow(others: Sequence[Learns], last: Family, leads: Sequence[_Lead]) -> None:
-    """Let whoever has nothing to do begin what may be wanted of the other folds."""
-    likely = min(leads, key=lambda lead: lead.score)
-    for options in (last.configurations[last.safe], likely.options):
-        for learner in others:
+def _best_on_the_first(
+    learners: Sequence[Learns], families: Sequence[Family], leads: Sequence[_Lead]
+) -> tuple[float, Family]:
+    """Return the family whose safe configuration does best on the first fold, and its score.
+
+    Whoever has nothing to do begins what may be wanted of the other folds.
+    """
+    first, *others = learners
+    likely = min(leads, key=lambda lead: lead.score).options
+    best = float("inf"), families[0]
+    for family in families:
+        _expect(others, [likely])
+        score = mean_score([first.trial(_safe(family))])
+        if score < best[0]:
+            give_up(others, [_safe(best[1])])
+            best = score, family
+            _expect(others, [_safe(family)])
+    return best
+
+
+def _expect(learners: Sequence[Learns], configurations: Sequence[RFFPSROptions]) -> None:
+    for options in configurations:
+        for learner in learners:
             learner.expect(options, MAYBE_WANTED)
 
 

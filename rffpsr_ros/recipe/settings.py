@@ -22,7 +22,7 @@ BLOCK_HORIZONS = 3
 FAR_BLOCKS = 5
 """Very long simulations are at least so many times as long as a block."""
 
-AT_LEAST_ONE = ("as_good", "far_behind", "behind", "worth_refining", "near")
+AT_LEAST_ONE = ("as_good", "far_behind", "worth_refining", "near")
 """Settings that are factors above the best."""
 
 
@@ -175,11 +175,6 @@ class RecipeSettings:
     """Drawn features whose score on the first fold is so many times the best one's are learned in
     one configuration only: they may steady the blend where a robot goes furthest. Of few data,
     learned ones so far behind are not learned on the other folds."""
-
-    behind: float = 2.0
-    """Learned features whose score there is so many times that of the best learned ones are not
-    learned on the other folds, unless data are few: their weight would be small, and nothing takes
-    longer."""
 
     worth_refining: float = 1.2
     """Drawn features that start with so many times the score which learned ones have reached stay

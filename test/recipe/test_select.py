@@ -298,10 +298,19 @@ def test_drawn_features_that_start_behind_learned_ones_have_less_choice_and_refi
 
 
 @pytest.mark.parametrize(
-    ("waves", "few", "kept"), [(1.9, False, True), (2.1, False, False), (3.9, True, True)]
+    ("waves", "few", "kept"),
+    [
+        # The better one on the first fold alone ...
+        (0.9, False, {"waves"}),
+        (1.1, False, {"sigmoids"}),
+        # ... but of few data all that are not far behind.
+        (3.9, True, {"sigmoids", "waves"}),
+        (4.1, True, {"sigmoids"}),
+        (0.3, True, {"sigmoids", "waves"}),
+    ],
 )
-def test_learned_features_far_behind_other_ones_are_not_learned_on_the_other_folds(
-    waves: float, few: bool, kept: bool
+def test_of_learned_features_the_best_are_learned_on_the_other_folds(
+    waves: float, few: bool, kept: set[str]
 ) -> None:
     scores = {
         "regularised": (3.0,) * 3,
@@ -310,9 +319,11 @@ def test_learned_features_far_behind_other_ones_are_not_learned_on_the_other_fol
     }
     made: list[tuple[str, int]] = []
     learners = [Fold(n, scores, made) for n in range(3)]
-    select(learners, offered(), RecipeSettings(), few)
-    tried = {fold for name, fold in made if name == "learned waves"}
-    assert tried == ({0, 1, 2} if kept else {0})
+    found = select(learners, offered(), RecipeSettings(), few)
+    assert {one.options.narx_units for one in found if "learned" in one.family} == kept
+    for kind in ("sigmoids", "waves"):
+        tried = {fold for name, fold in made if name == f"learned {kind}"}
+        assert tried == ({0, 1, 2} if kind in kept else {0})
 
 
 @pytest.mark.parametrize(
@@ -353,7 +364,7 @@ def test_windows_are_as_long_as_those_of_the_family_that_is_learned_first() -> N
         "learned waves, longer": (0.9,) * 3,
     }
     learners = [Fold(n, scores, made) for n in range(3)]
-    *_, sigmoids, waves = select(learners, offered(), RecipeSettings(), few=False)
+    *_, sigmoids, waves = select(learners, offered(), RecipeSettings(), few=True)
     assert name_of(sigmoids.options) == "learned sigmoids, longer"
     assert name_of(waves.options) == "learned waves, longer"
     assert ("learned waves", 0) not in made
@@ -414,8 +425,8 @@ def test_what_takes_long_is_begun_first_and_starts_of_the_others_meanwhile() -> 
     assert [one for one in made if one[0][-1] not in "?!"] == plain
     begun = [name for name, _ in made if name.startswith("learned") and name.endswith("?")]
     assert begun[:2] == ["learned sigmoids?", "learned waves?"]
-    assert {("learned waves?", fold) for fold in range(3)} <= set(made)
-    assert made.index(("learned waves?", 1)) < made.index(("learned waves", 0))
+    assert {("learned sigmoids?", fold) for fold in range(3)} <= set(made)
+    assert made.index(("learned sigmoids?", 1)) < made.index(("learned waves", 0))
     assert ("affine, 2?", 0) in made[: made.index(("learned waves", 0))]
     assert {("regularised?", 1), *(("affine, 2?", fold) for fold in range(3))} <= set(made)
 
