@@ -39,7 +39,7 @@ def select(
     judges = judging(learners, few)
     reached = [mean_score([one.trial(each.options) for one in judges]) for each in found.values()]
     best = min([*reached, float("inf")])
-    for family in _promising(learners, leads, [*found.values()], settings):
+    for family in _promising(learners, leads, [*found.values()], settings, few):
         pays = _as_far_as_it_pays(family, judges, best, settings)
         found[family.name] = best_of(pays, learners, settings, few)
     give_up(learners[1:], [lead.options for lead in leads])
@@ -175,12 +175,13 @@ def _promising(
     leads: Sequence[_Lead],
     learned: Sequence[Selection],
     settings: RecipeSettings,
+    few: bool,
 ) -> list[Family]:
     """Return the families of drawn features that are promising on the first fold.
 
-    One that is far behind is left without a choice: it may steady the blend. If it is hopeless, it
-    would have next to no weight. Where the start is far behind learned features it is judged by
-    that: refinement would not bring it near.
+    One that is behind, of few data far behind, is left without a choice: it may steady the blend.
+    If it is hopeless, it would have next to no weight. Where the start is far behind learned
+    features it is judged by that: refinement would not bring it near.
     """
     first = learners[0]
     reached = min((mean_score([first.trial(one.options)]) for one in learned), default=float("inf"))
@@ -195,8 +196,9 @@ def _promising(
         for lead, refined in zip(leads, near, strict=True)
     ]
     best, hopeful = min([reached, *scores]), []
+    close = settings.far_behind if few else settings.worth_choosing
     for lead, score in zip(leads, scores, strict=True):
-        if score <= settings.far_behind * best:
+        if score <= close * best:
             hopeful.append(lead.family)
         elif score <= settings.hopeless * best:
             hopeful.append(lead.family.only(lead.name))

@@ -22,7 +22,7 @@ BLOCK_HORIZONS = 3
 FAR_BLOCKS = 5
 """Very long simulations are at least so many times as long as a block."""
 
-AT_LEAST_ONE = ("as_good", "far_behind", "worth_refining", "near")
+AT_LEAST_ONE = ("as_good", "far_behind", "worth_choosing", "worth_refining", "near")
 """Settings that are factors above the best."""
 
 
@@ -172,9 +172,13 @@ class RecipeSettings:
     # select
 
     far_behind: float = 4.0
-    """Drawn features whose score on the first fold is so many times the best one's are learned in
-    one configuration only: they may steady the blend where a robot goes furthest. Of few data,
-    learned ones so far behind are not learned on the other folds."""
+    """Of few data, learned features whose score on the first fold is so many times the best one's
+    are not learned on the others, and drawn ones so far behind in one configuration only."""
+
+    worth_choosing: float = 1.2
+    """Of more data, drawn features are learned in the configuration that starts best on the first
+    fold if they have so many times the best one's score there: they may steady the blend where a
+    robot goes furthest, but tests erred no less with one that the second fold had a say in."""
 
     worth_refining: float = 1.2
     """Drawn features that start with so many times the score which learned ones have reached stay

@@ -28,7 +28,9 @@ def test_what_is_not_positive_is_refused(wrong: dict[str, Any]) -> None:
         RecipeSettings(**wrong)
 
 
-@pytest.mark.parametrize("name", ["as_good", "near", "far_behind", "worth_refining"])
+@pytest.mark.parametrize(
+    "name", ["as_good", "near", "worth_choosing", "far_behind", "worth_refining"]
+)
 def test_the_best_is_as_good_as_itself(name: str) -> None:
     wrong: dict[str, Any] = {name: 0.9}
     with pytest.raises(InputError, match=rf"option '{name}' is 0\.9; it must be at least 1"):

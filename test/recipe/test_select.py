@@ -278,6 +278,20 @@ def test_a_family_far_behind_has_no_choice_and_a_hopeless_one_is_not_learned(
 
 
 @pytest.mark.parametrize(
+    ("score", "few", "choice"),
+    [(1.1, False, True), (1.3, False, False), (1.3, True, True), (4.1, True, False)],
+)
+def test_a_family_of_drawn_features_that_is_behind_has_no_choice(
+    score: float, few: bool, choice: bool
+) -> None:
+    scores = {"regularised": (score,) * 3, "affine": (1.0,) * 3}
+    learners = [Fold(n, scores, []) for n in range(3)]
+    drawn, affine = select(learners, offered(narx_learning="off"), RecipeSettings(), few)
+    assert affine.scores
+    assert bool(drawn.scores) is choice
+
+
+@pytest.mark.parametrize(
     ("learned", "steps", "choice"),
     # The best drawn start has a score of 2.
     [(2.1, 300, True), (1.7, 300, False), (1.6, 0, False)],
