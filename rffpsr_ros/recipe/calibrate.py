@@ -51,12 +51,13 @@ def _ensemble_parts(
     """Return the members for all horizons; those beyond have the last row of weights."""
     if beyond is None:
         return members_taking_part(candidates, blend.weights, blend.limits, blend.reach)
-    none = np.zeros((*blend.weights.shape[:2], 1))
+    joining = len(beyond.joining)
+    none = np.zeros((*blend.weights.shape[:2], joining))
     within = np.concatenate([blend.weights, none], axis=2)
     weights, reach = np.concatenate([within, beyond.weights]), blend.reach
     if reach is not None:
-        reach = reach.over(len(weights), others=1)
-    return members_taking_part([*candidates, beyond.candidate], weights, blend.limits, reach)
+        reach = reach.over(len(weights), others=joining)
+    return members_taking_part([*candidates, *beyond.joining], weights, blend.limits, reach)
 
 
 def members_taking_part(

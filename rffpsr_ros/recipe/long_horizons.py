@@ -35,8 +35,9 @@ from rffpsr_ros.recipe.simulations import (
 class LongHorizons(NamedTuple):
     """Output-error models, and the weights with which all candidates forecast beyond."""
 
-    candidate: Candidate
-    weights: Array  # (R, d_o, C + 1), the output-error models' last
+    joining: Sequence[Candidate]
+    """The output-error models; nobody where these do not compete."""
+    weights: Array  # (R, d_o, C), or C + 1, the output-error models' last
     """From the first tick beyond the horizon on; those of the last row hold ever after."""
     scores: Mapping[str, float]
     """Of all candidates, by simulation error."""
@@ -66,24 +67,24 @@ def blend_long_horizons(
     made = [near.forecasts(candidate.by_fold) for candidate in candidates]
     deviation = observation_deviation(prepared)
     judge = _judge(near, limits, made, deviation)
-    trial = output_error_trial(prepared, judge, settings, workers)
-    if trial is None:
-        return None
-    names = [*(one.name for one in candidates), OUTPUT_ERROR]
-    errors = [*map(judge.errors, made), trial.errors]
+    errors = list(map(judge.errors, made))
+    trial = output_error_trial(prepared, judge, errors, settings, workers)
+    tried = [] if trial is None else [trial]
+    names = [*(one.name for one in candidates), *(OUTPUT_ERROR for _ in tried)]
+    errors += [one.errors for one in tried]
     weights = ensemble_weights(errors, deviation, settings)
     scores = _scores(names, errors, deviation)
     far_scores: Mapping[str, float] = {}
     far_blocks = [very_long_blocks(fold.held_out, settings) for fold in prepared.folds]
     if all(far_blocks):
         far = far_simulations_on(far_blocks, settings)
-        models = [*(candidate.by_fold for candidate in candidates), trial.by_fold]
+        models = [*(one.by_fold for one in candidates), *(one.by_fold for one in tried)]
         made = [far.forecasts(by_fold) for by_fold in models]
         errors = list(map(_judge(far, limits, made, deviation).errors, made))
         until = np.repeat(weights, far.beyond - near.beyond, axis=0)
         weights = np.concatenate([until, ensemble_weights(errors, deviation, settings)])
         far_scores = _scores(names, errors, deviation)
-    joining = trial.candidate(prepared, weights[..., -1], settings, workers)
+    joining = [one.candidate(prepared, weights[..., -1], settings, workers) for one in tried]
     return LongHorizons(joining, weights, scores, far_scores)
 
 

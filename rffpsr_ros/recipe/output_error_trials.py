@@ -45,14 +45,19 @@ class OutputErrorTrial(NamedTuple):
 
 
 def output_error_trial(
-    prepared: Preparation, judge: SimulationJudge, settings: RecipeSettings, workers: Workers
+    prepared: Preparation,
+    judge: SimulationJudge,
+    others: Sequence[Sequence[Array]],
+    settings: RecipeSettings,
+    workers: Workers,
 ) -> OutputErrorTrial | None:
     """Return the best of all ridges, of the window that does best on the first fold.
 
-    None where there are so many columns that windows leave no room for features, or where a fold
-    has no stretch that is long enough.
+    None where there are so many columns that windows leave no room for features, where a fold has
+    no stretch that is long enough, or where they are far behind on the first fold, given the errors
+    of ``others``.
     """
-    first, *others = prepared.folds
+    first, *further_folds = prepared.folds
     of_first, patience = judge.of_first_fold(), settings.simulation_patience
     learners = _learners(prepared, settings)
     raced = [_Path(learner, first.train, of_first, patience) for learner in learners]
@@ -61,8 +66,11 @@ def output_error_trial(
         if not paths:
             return None
         window = min(range(len(paths)), key=lambda place: paths[place].score)
+        rival = min(of_first.score(errors[: len(of_first.targets)]) for errors in others)
+        if paths[window].score > settings.simulation_behind * rival:
+            return None
         ridges = len(paths[window].models)
-        further = [_Path(learners[window], fold.train, ridges=ridges) for fold in others]
+        further = [_Path(learners[window], fold.train, ridges=ridges) for fold in further_folds]
         by_fold = [paths[window], *_done(further, workers)]
     except InputError:
         return None

@@ -22,7 +22,14 @@ BLOCK_HORIZONS = 3
 FAR_BLOCKS = 5
 """Very long simulations are at least so many times as long as a block."""
 
-AT_LEAST_ONE = ("as_good", "far_behind", "worth_choosing", "worth_refining", "near")
+AT_LEAST_ONE = (
+    "as_good",
+    "simulation_behind",
+    "far_behind",
+    "worth_choosing",
+    "worth_refining",
+    "near",
+)
 """Settings that are factors above the best."""
 
 
@@ -143,6 +150,10 @@ class RecipeSettings:
 
     simulation_patience: int = 2
     """After so many looser ridges without a better simulation error there is none."""
+
+    simulation_behind: float = 2.0
+    """Output-error models whose simulation error on the first fold is so many times the best
+    candidate's are not learned on the others: of nine such all had weights below .04."""
 
     simulation_models: int = 3
     """Output-error models that are averaged, each with features of its own."""
