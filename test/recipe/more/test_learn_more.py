@@ -53,8 +53,9 @@ def swings(count: int, seed: int, ticks: int = 100, mass: float = 1.0) -> list[T
 
 
 def error(model: Any, runs: list[Trajectory]) -> float:
-    every = np.concatenate([errors_by_origin(model, run, 6, 20) for run in runs])
-    return float(np.sqrt((every**2).mean()))
+    """Return that of the middle recording: a swing that goes over the top would decide alone."""
+    of_each = [np.sqrt((errors_by_origin(model, run, 6, 20) ** 2).mean()) for run in runs]
+    return float(np.median(of_each))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_keeping_changes_nothing_of_the_model(learned: Learned, tmp_path: Path) 
 
 
 def test_more_recordings_give_a_better_model(learned: Learned, learned_more: Learned) -> None:
-    test = swings(4, 99, 200)
+    test = swings(40, 99)
     ratios = [error(learned_more.model, test) / error(learned.model, test)]
     for seed in (1, 2, 3, 4):  # of one draw of so few data, chance has more to say than more data
         first = RFFPSR(**QUICK, processes=1, seed=seed).fit_and_keep(swings(9, 10 * seed))
