@@ -43,6 +43,11 @@ class Family(NamedTuple):
     costly: bool = False
     """Whether it has to be clearly better than the others: live, each model of it costs."""
 
+    @property
+    def safe_options(self) -> RFFPSROptions:
+        """Return the options of the safe configuration."""
+        return self.configurations[self.safe]
+
     def only(self, name: str) -> Family:
         """Return the family with a single configuration."""
         configurations = {name: self.configurations[name]}

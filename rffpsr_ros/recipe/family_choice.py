@@ -144,7 +144,7 @@ def _best_trial(
     configurations, safe = family.configurations, family.safe
     first, *others = judges
     for learner in learners[1:]:
-        learner.begin([configurations[safe]])
+        learner.begin([family.safe_options])
     first.begin(configurations.values())
     for learner, name in itertools.product(others, configurations):
         if name != safe:

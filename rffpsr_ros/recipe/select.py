@@ -67,11 +67,10 @@ def _leads(
     """Return the best starts of families, while learning of features, if any, is under way."""
     first, found = learners[0], []
     for family in slow[:1]:
-        safe = family.configurations[family.safe]
         if family.costly:
-            first.begin([safe])
+            first.begin([family.safe_options])
         else:
-            first.expect(safe)
+            first.expect(family.safe_options)
     for family in quick:
         first.begin(family.configurations.values())
         starts = {name: first.start_score(one) for name, one in family.configurations.items()}
@@ -83,7 +82,7 @@ def _leads(
         for learner in judging(learners, few)[1:]:
             learner.begin(family.configurations.values(), MAYBE_WANTED)
     for family in slow[1:]:  # mostly wanted, and nobody else may have anything to do
-        first.expect(family.configurations[family.safe])
+        first.expect(family.safe_options)
     return found
 
 
@@ -107,23 +106,21 @@ def _learned_families(
     offered = [
         one
         for one in families
-        if not one.costly or first.start_score(_safe(one)) <= settings.clearly_better * drawn
+        if not one.costly or first.start_score(one.safe_options) <= settings.clearly_better * drawn
     ]
-    if few or not offered:
+    if few:
         return _not_far_behind(learners, offered, drawn, settings)
+    if not offered:
+        return []
     score, family = _best_on_the_first(learners, offered, leads)
     if family.costly:
         drawn = min(mean_score([first.trial(lead.options)]) for lead in leads)
     if score > settings.clearly_better * drawn:
         if family.costly or score > settings.near * drawn:
-            give_up(learners[1:], [_safe(family)])
+            give_up(learners[1:], [family.safe_options])
             return []
         family = family.only(family.safe)
     return [best_of(family, learners, settings, few)]
-
-
-def _safe(family: Family) -> RFFPSROptions:
-    return family.configurations[family.safe]
 
 
 def _not_far_behind(
@@ -136,11 +133,11 @@ def _not_far_behind(
     found, best = list[Selection](), drawn
     for offered in families:
         family = offered.with_windows_of(found[0].options) if found else offered
-        score = mean_score([learners[0].trial(_safe(family))])
+        score = mean_score([learners[0].trial(family.safe_options)])
         best = min(best, score)
         if score <= settings.far_behind * best:
             found.append(best_of(family, learners, settings, few=True))
-        give_up(learners, [_safe(offered)])
+        give_up(learners, [offered.safe_options])
     return found
 
 
@@ -152,22 +149,20 @@ def _best_on_the_first(
     Whoever has nothing to do begins what may be wanted of the other folds.
     """
     first, *others = learners
-    likely = min(leads, key=lambda lead: lead.score).options
-    best = float("inf"), families[0]
+    lowest, best = float("inf"), families[0]
+    _expect(others, min(leads, key=lambda lead: lead.score).options)
     for family in families:
-        _expect(others, [likely])
-        score = mean_score([first.trial(_safe(family))])
-        if score < best[0]:
-            give_up(others, [_safe(best[1])])
-            best = score, family
-            _expect(others, [_safe(family)])
-    return best
+        score = mean_score([first.trial(family.safe_options)])
+        if score < lowest:
+            give_up(others, [best.safe_options])
+            lowest, best = score, family
+            _expect(others, best.safe_options)
+    return lowest, best
 
 
-def _expect(learners: Sequence[Learns], configurations: Sequence[RFFPSROptions]) -> None:
-    for options in configurations:
-        for learner in learners:
-            learner.expect(options, MAYBE_WANTED)
+def _expect(learners: Sequence[Learns], options: RFFPSROptions) -> None:
+    for learner in learners:
+        learner.expect(options, MAYBE_WANTED)
 
 
 def _promising(

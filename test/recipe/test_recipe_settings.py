@@ -29,7 +29,8 @@ def test_what_is_not_positive_is_refused(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["as_good", "near", "worth_choosing", "far_behind", "worth_refining"]
+    "name",
+    ["as_good", "near", "simulation_behind", "worth_choosing", "far_behind", "worth_refining"],
 )
 def test_the_best_is_as_good_as_itself(name: str) -> None:
     wrong: dict[str, Any] = {name: 0.9}

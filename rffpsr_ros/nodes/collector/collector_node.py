@@ -89,7 +89,7 @@ class CollectorNode(GuardedNode, Node):
                 yield from self._ask(self._reset.type, self._reset.service, self._reset)
             yield from self._settle(self._value("settle"))
             ready = monotonic() + (READY_SECONDS if number == 1 else 0)
-            yield from self._ask(Trigger, f"{LEARNER.name}/start_episode", None, until=ready)
+            yield from self._call(f"{LEARNER.name}/start_episode", until=ready)
             recording = f"the recording of episode {number} of {count}"
             self._begun = {STOP: "the excitation", END_EPISODE: recording}
             yield from self._call(f"{EXCITATION.name}/start")
@@ -100,8 +100,8 @@ class CollectorNode(GuardedNode, Node):
         yield from self._call(STOP)
         self._begun.clear()
 
-    def _call(self, service: str) -> Iterator[Condition]:
-        yield from self._ask(Trigger, service, None)
+    def _call(self, service: str, until: float = 0.0) -> Iterator[Condition]:
+        yield from self._ask(Trigger, service, None, until)
 
     def _spin(self, seconds: float) -> None:
         """Take what arrives, once the executor that ran the node is gone."""

@@ -30,10 +30,9 @@ FIRST = PLACES[0]
 NARX = PLACES[0]  # of the last `narx_past` ticks and an action, to expected observations
 OBSERVATION = PLACES[2]
 ACTION = PLACES[4]
-READ_OFF = PLACES[
-    6
-]  # (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance;
-# after them, where they replace missing observations, expected features (r_a p, r_o)
+# (r_a p, d_o + p r_o + r_o (r_o + 1) / 2): prediction, next state, covariance; after them, where
+# they replace missing observations, expected features (r_a p, r_o)
+READ_OFF = PLACES[6]
 COMMANDED = PLACES[7]  # (2 p, columns of `READ_OFF`): what features of each `COMMAND` make of it
 # Room to work in, each of one row: a map's values, phases and waves, and what was computed.
 POINT, PHASES, WAVES, ACTED, READ, FEATURES, NARX_VALUES = PLACES[8:15]
