@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,9 @@ from rffpsr_ros.parallel.workers import MAYBE_WANTED
 from rffpsr_ros.recipe.candidates import Family
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.trials import Trial
+
+SEEDS_APART = 2
+"""A second try has a seed so many times the folds away: models of everything have the next ones."""
 
 
 class Learns(Protocol):
@@ -71,11 +75,11 @@ def best_of(
 ) -> Selection:
     """Return the best configuration of a family, with a model for each of the folds."""
     if len(family.configurations) == 1:
-        return _learned(learners, family, family.safe, [], {})
+        return _learned(learners, family, family.safe, [], {}, settings)
     judges = judging(learners, few)
     if family.by_start:
         start = _best_start(family, judges, settings)
-        return _learned(learners, start.family, start.name, [], start.scores)
+        return _learned(learners, start.family, start.name, [], start.scores, settings)
     return _best_trial(family, learners, judges, settings)
 
 
@@ -166,7 +170,7 @@ def _best_trial(
     best = min(close, key=scores.__getitem__)
     if safe in close and scores[best] >= settings.clearly_better * scores[safe]:
         best = safe
-    return _learned(learners, family, best, trials[best], scores)
+    return _learned(learners, family, best, trials[best], scores, settings)
 
 
 def _close(trials: Mapping[str, Sequence[Trial]], safe: str, factor: float) -> list[str]:
@@ -182,15 +186,43 @@ def _learned(
     chosen: str,
     trials: Sequence[Trial],
     scores: Mapping[str, float],
+    settings: RecipeSettings,
 ) -> Selection:
     """Return the selection after trials on those folds on which there were none yet."""
     options = family.configurations[chosen]
     rest = learners[len(trials) :]
     for learner in rest:
         learner.expect(options)
-    coming = [trial.finalise() for trial in trials]
-    coming += [learner.trial(options).finalise() for learner in rest]
+    made = [*trials, *(learner.trial(options) for learner in rest)]
+    again = replace(options, seed=options.seed + SEEDS_APART * len(learners))
+    coming = [one.finalise() for one in _caught_tried_again(learners, again, made, settings)]
     return Selection(family.name, options, [model.result() for model in coming], scores)
+
+
+def _caught_tried_again(
+    learners: Sequence[Learns],
+    options: RFFPSROptions,
+    trials: Sequence[Trial],
+    settings: RecipeSettings,
+) -> list[Trial]:
+    """Return one trial a fold: the better of two where the first was caught in a bad minimum.
+
+    ``options`` are those of the ``trials``, with another seed. What features gain by being learned
+    is much alike on all folds, so the one that gained far less than another tells of a bad minimum;
+    and a single bad model spoils the mean of all.
+    """
+    least = min(trial.left for trial in trials)
+    caught = [place for place, one in enumerate(trials) if one.left > settings.caught * least]
+    for place in caught:
+        learners[place].expect(options)
+    found = list(trials)
+    for place in caught:
+        found[place] = min(trials[place], learners[place].trial(options), key=_score)
+    return found
+
+
+def _score(trial: Trial) -> float:
+    return trial.score
 
 
 def mean_score(trials: Sequence[Trial]) -> float:

@@ -34,7 +34,7 @@ def select(
     if len(families) == 1:
         return [best_of(families[0], learners, settings, few)]
     quick, slow = ([one for one in families if one.quick_start is kind] for kind in (True, False))
-    leads = _leads(learners, quick, slow, few)
+    leads = _leads(learners, quick, slow, settings, few)
     found = {one.family: one for one in _learned_families(learners, slow, leads, settings, few)}
     judges = judging(learners, few)
     reached = [mean_score([one.trial(each.options) for one in judges]) for each in found.values()]
@@ -62,6 +62,7 @@ def _leads(
     learners: Sequence[Learns],
     quick: Sequence[Family],
     slow: Sequence[Family],
+    settings: RecipeSettings,
     few: bool,
 ) -> list[_Lead]:
     """Return the best starts of families, while learning of features, if any, is under way."""
@@ -76,7 +77,7 @@ def _leads(
         starts = {name: first.start_score(one) for name, one in family.configurations.items()}
         best = min(starts, key=starts.__getitem__)
         found.append(_Lead(family, best, starts[best]))
-    for lead in found:
+    for lead in _worth_refining(found, float("inf"), settings):
         first.expect(lead.options, MOSTLY_WANTED)
     for family in quick:
         for learner in judging(learners, few)[1:]:
@@ -175,20 +176,17 @@ def _promising(
     """Return the families of drawn features that are promising on the first fold.
 
     One that is behind, of few data far behind, is left without a choice: it may steady the blend.
-    If it is hopeless, it would have next to no weight. Where the start is far behind learned
-    features it is judged by that: refinement would not bring it near.
+    If it is hopeless, it would have next to no weight. What is not worth refining is judged by how
+    it starts.
     """
     first = learners[0]
     reached = min((mean_score([first.trial(one.options)]) for one in learned), default=float("inf"))
-    near = [lead.score <= settings.worth_refining * reached for lead in leads]
-    for lead, refined in zip(leads, near, strict=True):
-        if refined:
-            first.expect(lead.options)
-        else:
-            give_up(learners, [lead.options])
+    refined = _worth_refining(leads, reached, settings)
+    give_up(learners, [lead.options for lead in leads if lead not in refined])
+    for lead in refined:
+        first.expect(lead.options)
     scores = [
-        mean_score([first.trial(lead.options)]) if refined else lead.score
-        for lead, refined in zip(leads, near, strict=True)
+        mean_score([first.trial(lead.options)]) if lead in refined else lead.score for lead in leads
     ]
     best, hopeful = min([reached, *scores]), []
     close = settings.far_behind if few else settings.worth_choosing
@@ -198,6 +196,18 @@ def _promising(
         elif score <= settings.hopeless * best:
             hopeful.append(lead.family.only(lead.name))
     return hopeful
+
+
+def _worth_refining(
+    leads: Sequence[_Lead], reached: float, settings: RecipeSettings
+) -> list[_Lead]:
+    """Return those that refinement may bring near what learned features have ``reached``.
+
+    And near the one that starts best: a start may be as far from it as to be hopeless.
+    """
+    best = min(lead.score for lead in leads)
+    most = min(settings.worth_refining * reached, settings.hopeless * best)
+    return [lead for lead in leads if lead.score <= most]
 
 
 def _as_far_as_it_pays(

@@ -33,6 +33,8 @@ class Trial(NamedTuple):
 
     score: float
     """On the part held out; NaN where nothing was refined by it."""
+    left: float
+    """So much of the score that learned features began with is left; 1 where none are learned."""
     finalise: Callable[[], Pending[RFFPSRModel]]
     """Has the model made; it costs some time, so only those that are wanted are finished."""
 
@@ -144,7 +146,9 @@ class FoldLearner:
             task = _Completion(fitted, refined, options, self._settings.fit)
             return self._workers.submit(task, self._progress)
 
-        return Trial(score, finalise)
+        notes = refined.notes
+        left = notes.get("feature_score_after", 1.0) / notes.get("feature_score_before", 1.0)
+        return Trial(score, left, finalise)
 
     def _rival(self, options: RFFPSROptions) -> float:
         """Return the best score by now of those whose features are drawn, or learned, likewise."""

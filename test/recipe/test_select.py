@@ -63,7 +63,7 @@ class Fold:
     def trial(self, options: RFFPSROptions) -> Trial:
         self.made.append((name_of(options), self.number))
         nothing = THIS_PROCESS.submit(lambda _: cast(RFFPSRModel, None), silent)
-        return Trial(self.score(options), lambda: nothing)
+        return Trial(self.score(options), 1.0, lambda: nothing)
 
     def begin(self, configurations: Iterable[RFFPSROptions], urgency: int = 0) -> None:
         """Nothing is computed beforehand."""
@@ -289,6 +289,18 @@ def test_a_family_of_drawn_features_that_is_behind_has_no_choice(
     drawn, affine = select(learners, offered(narx_learning="off"), RecipeSettings(), few)
     assert affine.scores
     assert bool(drawn.scores) is choice
+
+
+@pytest.mark.parametrize(("start", "tried"), [(49.0, True), (51.0, False)])
+def test_what_starts_hopelessly_far_behind_another_start_is_not_refined(
+    start: float, tried: bool
+) -> None:
+    # The affine family starts with a score of 2; refined, the other would have half its start.
+    scores = {"regularised": (start / 2,) * 3, "affine": (1.0,) * 3}
+    made: list[tuple[str, int]] = []
+    learners = [Fold(n, scores, made) for n in range(3)]
+    select(learners, offered(narx_learning="off"), RecipeSettings(), few=False)
+    assert (("regularised", 0) in made) is tried
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Trials on one fold: configurations that stay far behind others are given up."""
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -125,3 +126,15 @@ def test_a_configuration_far_behind_an_earlier_one_is_given_up() -> None:
     assert not reached, "what was tried is not learned again"
     after.trial(poor)
     assert max(reached) == 0.2 < undisturbed
+
+
+def test_by_another_seed_other_features_are_learned_after_the_same_two_stages() -> None:
+    learner = fold_learner(workers := Together())
+    options = replace(GOOD, narx_learning="on", iterations=3)
+    first, again = learner.trial(options), learner.trial(replace(options, seed=7))
+    assert first.score != again.score
+    assert 0 < first.left <= 1
+    assert workers.begun.count("_Refinement") == 2
+    one, other = (trial.finalise().result().parts for trial in (first, again))
+    assert pickle.dumps(one.structure.observation) == pickle.dumps(other.structure.observation)
+    assert pickle.dumps(one.structure.narx) != pickle.dumps(other.structure.narx)

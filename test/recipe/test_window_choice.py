@@ -81,7 +81,7 @@ class Stub:
 
     def trial(self, options: RFFPSROptions) -> Trial:
         model: Any = self._models[options.past in self._good]
-        return Trial(0.0, lambda: THIS_PROCESS.submit(lambda _: model, silent))
+        return Trial(0.0, 1.0, lambda: THIS_PROCESS.submit(lambda _: model, silent))
 
     def expect(self, options: RFFPSROptions) -> None:
         """Nothing is computed beforehand."""

@@ -104,7 +104,7 @@ def initialise(
     notes: dict[str, Any] = {}
     if options.refinement == "window":
         dynamics, notes = refine_as_in_the_paper(prepared, stages, structure, options, progress)
-    generator = copy.deepcopy(two_stage_fit.generator)
+    generator = two_stage_fit.numbers(options.seed)
     starts = regressed_starts(prepared, structure, dynamics, options, settings, generator)
     wanted = options.narx_learning == "on" or (
         options.narx_learning == "auto" and two_stage_fit.holds_out

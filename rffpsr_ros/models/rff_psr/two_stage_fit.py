@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,8 +27,9 @@ from rffpsr_ros.psr.two_stage import (
 )
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-_SUBSAMPLE_STREAM = 1
-"""Sets the subsample's random numbers apart from all others of the same seed."""
+_SUBSAMPLE_STREAM, _ANOTHER_STREAM = 1, 2
+"""Set random numbers apart from all others of the same seed: the subsample's, and of
+another seed those of all that follows the two stages."""
 
 
 class TwoStageFit(NamedTuple):
@@ -36,11 +38,18 @@ class TwoStageFit(NamedTuple):
     signature: Signature
     prepared: Prepared
     stages: TwoStageResult
+    seed: int
     generator: np.random.Generator
-    """As the two stages left it; whoever goes on takes a copy."""
+    """As the two stages left it; `numbers` gives what goes on from there."""
     notes: tuple[str, ...]
     holds_out: bool
     """Whether what models are judged by was not learned from."""
+
+    def numbers(self, seed: int) -> np.random.Generator:
+        """Return the random numbers of what follows; by another seed it turns out otherwise."""
+        if seed == self.seed:
+            return copy.deepcopy(self.generator)
+        return np.random.default_rng([seed, _ANOTHER_STREAM])
 
 
 class TrainingData(NamedTuple):
@@ -128,7 +137,9 @@ def fit_two_stages(
     columns = len(signature.observation_names), len(signature.action_names)
     sizes = two_stage_options(columns, options)
     stages = two_stage_regression(windows, sizes, generator, progress, weighted, fit)
-    return TwoStageFit(signature, prepared, stages, generator, tuple(notes), data.holds_out)
+    return TwoStageFit(
+        signature, prepared, stages, options.seed, generator, tuple(notes), data.holds_out
+    )
 
 
 def two_stage_options(columns: tuple[int, int], options: RFFPSROptions) -> TwoStageOptions:

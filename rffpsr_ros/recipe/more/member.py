@@ -106,6 +106,7 @@ class LearnMore:
             self.model.signature,
             prepared,
             TwoStageResult(stages.features, system, {}),
+            options.seed,
             generator,
             tuple(self.model.record.notes),
             holds_out=True,
