@@ -89,8 +89,9 @@ class NarxTerm(NamedTuple):
 def narx_inputs(past: int, observations: Array, actions: Array, limits: Box | None = None) -> Array:
     """Return [last m o, last m a, a_t] as rows (N, m (d_o + d_a) + d_a), held within the limits."""
     if limits is not None:
-        observations = np.clip(observations, *limits[:2])
-        actions = np.clip(actions, *limits[2:])
+        skip = observations.shape[1] - past  # what is not seen need not be held
+        observations = np.clip(observations[:, skip:], *limits[:2])
+        actions = np.clip(actions[:, skip:], *limits[2:])
     return np.concatenate(newest_ticks(past, observations, actions), axis=1)
 
 
