@@ -185,6 +185,12 @@ def read_off(packed: Array, base: int, row: Array, stop: int, belief: Array) -> 
 
 
 @part
+def told_by_state(packed: Array, base: int) -> bool:
+    """Tell whether the state has a say in what is expected: else none is needed to forecast."""
+    return bool(double(packed, base, BOUNDS)[0, -1] > 0)
+
+
+@part
 def remembered(packed: Array, base: int, row: Array, stop: int) -> int:
     """Return which of the two commands that are remembered stands before ``stop`` in a row.
 

@@ -43,7 +43,9 @@ OUTPUT_BOUNDS = PLACES[18]  # (2, d_o): expected observations are held between t
 # Each of one row:
 CONSTANT = PLACES[19]  # (d_o,)
 INNOVATION_WEIGHTS = PLACES[20]  # (d_o,)
-BOUNDS = PLACES[21]  # lambda, the cap; what is usual: a belief's squared norms, mean innovations
+# lambda, the cap; what is usual: a belief's squared norms, mean innovations; and at the end a one
+# where the state has a say in what is expected: learned features may do without
+BOUNDS = PLACES[21]
 COMMAND = PLACES[22]  # (2, d_a + 1): the last two actions, and a one behind the later of them;
 # commands are often held, and forecasts in hindsight need the one before
 
@@ -100,7 +102,8 @@ def packed(
     point, count = (max(one.shape[axis] for one in frequencies) for axis in (0, 1))
     rooms = point, count, 2 * count, structure.action.size, width, structure.observation.size
     held = structure.bounds or (np.full(layout.observed, -np.inf), np.full(layout.observed, np.inf))
-    bounds = structure.conditioning.regularisation, structure.conditioning.cap, *usual
+    told = float(parameters.prediction.any())
+    bounds = structure.conditioning.regularisation, structure.conditioning.cap, *usual, told
     no_command = np.full((2, layout.acted + 1), np.nan)
     no_command[:, -1] = 1, 0
     rows = constant, innovation_weights, np.array(bounds)

@@ -16,6 +16,7 @@ from rffpsr_ros.psr.runtime.compiled_kernels import (
     read_off,
     read_off_many,
     single,
+    told_by_state,
 )
 from rffpsr_ros.psr.runtime.compiling import compiled, in_place, part
 from rffpsr_ros.psr.runtime.lanes import LANES, room_of_lanes, solve_side_by_side
@@ -157,13 +158,16 @@ def roll_out(packed: Array, belief: Array, past: Array, plan: Array, forecast: A
     row, believed = np.empty(before + horizon * columns), belief.copy()
     write_plan(packed, FIRST, past, plan, row)
     narx, features = single(packed, FIRST, NARX_VALUES)[0], single(packed, FIRST, FEATURES)[0]
+    told, read = told_by_state(packed, FIRST), single(packed, FIRST, READ)[0]
+    read[: len(narx)] = 0
     for h in range(horizon):
         start = before + h * columns
-        if h:
+        if told and h:
             evaluate(packed, FIRST, OBSERVATION, row, start, features)
-            condition(packed, FIRST, single(packed, FIRST, READ)[0], features, believed)
+            condition(packed, FIRST, read, features, believed)
         evaluate(packed, FIRST, NARX, row, start + acted, narx)
-        read = read_off(packed, FIRST, row, start + acted, believed)
+        if told:
+            read_off(packed, FIRST, row, start + acted, believed)
         expect(packed, FIRST, read, narx, row, start + acted)
     write_forecast(packed, FIRST, row, before, forecast)
 
@@ -226,13 +230,16 @@ def roll_out_group(
         write_plan(packed, base, pasts[own], plans[n], rows[n])
     narx = np.empty((count, observed), np.float32)
     features = np.empty((count, single(packed, base, FEATURES).shape[1]), np.float32)
+    told = told_by_state(packed, base)
+    read[:, :observed] = 0
     for h in range(horizon):
         start = before + h * (acted + observed)
-        if h:
+        if told and h:
             evaluate_many(packed, base, OBSERVATION, rows, start, features)
             condition_many(packed, base, read, features, belief, given, work)
         evaluate_many(packed, base, NARX, rows, start + acted, narx)
-        read_off_many(packed, base, rows, start + acted, belief, read)
+        if told:
+            read_off_many(packed, base, rows, start + acted, belief, read)
         for n in range(count):
             expect(packed, base, read[n], narx[n], rows[n], start + acted)
     for n in range(count):

@@ -21,6 +21,7 @@ from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_psr.filter_monitor import NIS_MEMORY
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.state_batches import stack_states
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.models.trial import inference_model_tried
@@ -36,6 +37,14 @@ SMALL, LARGE = {"observation_rank": 3}, {"observation_rank": 5}
 """Covariances of different sizes, side by side."""
 
 
+def without_state(model: PredictiveModel[Any]) -> RFFPSRModel:
+    """Return a model whose state has no say in forecasts, as where only features were learned."""
+    assert isinstance(model, RFFPSRModel)
+    parameters = model.parts.parameters
+    parameters = parameters._replace(prediction=np.zeros_like(parameters.prediction))
+    return RFFPSRModel(model.signature, model.record, model.parts._replace(parameters=parameters))
+
+
 @pytest.fixture(scope="module")
 def members() -> dict[str, PredictiveModel[Any]]:
     train = two_channel_runs()
@@ -44,6 +53,7 @@ def members() -> dict[str, PredictiveModel[Any]]:
             f"rff_psr {seed}": SingleRFFPSR(**QUICK, **rank, seed=seed).fit(train)
             for seed, rank in enumerate([LARGE, SMALL, LARGE, SMALL, LARGE])
         },
+        "without a state": without_state(SingleRFFPSR(**QUICK, **LARGE, seed=6).fit(train)),
         "arx": LinearARX(past=6, future=HORIZON).fit(train),
         "kalman": N4SID().fit(train),
         "output error": OutputError().fit(train),
@@ -61,6 +71,8 @@ MIXTURES = {
     "as the recipe's": ["rff_psr 0", "rff_psr 1", "rff_psr 2", "arx", "kalman"],
     "many": [*(f"rff_psr {seed}" for seed in range(5)), "arx"],
     "every kind": ["output error", "arx", "rff_psr 1", "last", "kalman", "rff_psr 0", "mean"],
+    "some without a state": ["rff_psr 1", "without a state", "rff_psr 2", "arx"],
+    "none with a state": ["without a state", "arx"],
     "systems": ["system", "rff_psr 0", "integrating", "arx"],
 }
 

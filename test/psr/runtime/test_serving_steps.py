@@ -46,6 +46,7 @@ def served(
     bounds: bool = False,
     stand_in: bool = False,
     sigmoids: bool = False,
+    told: bool = True,
 ) -> Served:
     draw = np.random.default_rng(7)
     tick = OBSERVED + ACTED
@@ -82,6 +83,7 @@ def served(
         "narx": (5 if narx_past else 0, OBSERVED),
     }
     weights = {name: draw.normal(size=shape) / 3 for name, shape in shapes.items()}
+    weights["prediction"] *= told
     expected = draw.normal(size=(rows, size)) / 3 if stand_in else None
     return Served(TrainableParameters(covariance, **weights), structure, expected)
 
@@ -106,6 +108,8 @@ CASES = {
     "many expected features": served(MANY, stand_in=True),
     "sigmoids": served(sigmoids=True),
     "limited sigmoids": served(sigmoids=True, limits=True),
+    "a state without weight": served(told=False),
+    "many features, a state without weight": served(MANY, told=False, bounds=True),
 }
 COMPILABLE = [name for name in CASES if "full covariance" not in name]
 

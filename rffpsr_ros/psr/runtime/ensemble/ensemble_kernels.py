@@ -18,6 +18,7 @@ from rffpsr_ros.psr.runtime.compiled_kernels import (
     fill_lane,
     read_off,
     single,
+    told_by_state,
 )
 from rffpsr_ros.psr.runtime.compiling import compiled, in_place, part
 from rffpsr_ros.psr.runtime.ensemble.blend_kernels import blend
@@ -254,10 +255,14 @@ def tick_ahead(
             narx = single(packed, base, NARX_VALUES)[0]
             columns = acted + len(narx)
             stop = own[SIZE] - TAIL - own[STATES] + h * columns + acted
+            told, read = told_by_state(packed, base), single(packed, base, READ)[0]
             evaluate(packed, base, NARX, row, stop, narx)
-            read = read_off(packed, base, row, stop, beliefs[c])
+            if told:
+                read_off(packed, base, row, stop, beliefs[c])
+            else:
+                read[: len(narx)] = 0
             expect(packed, base, read, narx, row, stop)
-            if go_on:
+            if told and go_on:
                 features = single(packed, base, FEATURES)[0]
                 evaluate(packed, base, OBSERVATION, row, stop + len(narx), features)
                 fill(packed, base, used, given, ridge, head[0, LARGEST])
