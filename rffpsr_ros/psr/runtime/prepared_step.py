@@ -108,6 +108,7 @@ class PreparedStep:
         ).reshape(-1, states * self._read.shape[1])
         self._ridge = structure.conditioning.regularisation * np.eye(size)
         self._cap = structure.conditioning.cap
+        self._told_by_state = bool(parameters.prediction.any())  # else none is needed to forecast
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let copies and other processes prepare their own."""
@@ -138,7 +139,8 @@ class PreparedStep:
     ) -> tuple[Array, Array, Array]:
         """Return a forecast (H, d_o) given actions (H, d_a), and belief and past after them.
 
-        The belief is that before the last tick, unless the filter is to ``go_on``.
+        The belief is that before the last tick, unless the filter is to ``go_on``; where the state
+        has no say in what is expected, it is not followed for forecasts alone.
         """
         layout, (*batch, horizon, _) = self.layout, plans.shape
         before = past.shape[-2]
@@ -151,7 +153,8 @@ class PreparedStep:
             np.maximum(ticks[..., before - layout.reach :, :], limits[0]), limits[1]
         )
         limited = limited.astype(self.dtype, copy=False)
-        reader = self._reader(limited[..., layout.reach : -1, : layout.acted])
+        followed = self._told_by_state or go_on
+        reader = self._reader(limited[..., layout.reach : -1, : layout.acted], followed)
         rows, narrow = ticks.reshape(*batch, -1), limited.reshape(*batch, -1)
         columns, observed = layout.columns, layout.observed
         span = layout.reach * columns + layout.acted
@@ -169,16 +172,20 @@ class PreparedStep:
                 newest = narrow[..., start + ahead : start + ahead + observed]
                 np.minimum(np.maximum(expected, low), high, out=newest)
                 features = self._maps.predicted(narrow[..., start : start + span])
-                belief = self._condition(read, features[self._at_observation])
+                if followed:
+                    belief = self._condition(read, features[self._at_observation])
         forecast = ticks[..., before:-1, layout.acted :]
         return forecast, belief, ticks[..., horizon:-1, :]
 
-    def _reader(self, actions: Array) -> Callable[[int, Array], Array]:
+    def _reader(self, actions: Array, followed: bool) -> Callable[[int, Array], Array]:
         """Return what reads prediction, next state and covariance off beliefs (p,) at a tick.
 
+        Of a state that is not ``followed`` it reads nothing but that it has no say.
         The features of one plan's actions (H, d_a) are multiplied in for all ticks at once, those
         of many (N, H, d_a) tick by tick, which takes less memory.
         """
+        if not followed:
+            return lambda h, beliefs: np.zeros((*beliefs.shape[:-1], self.layout.observed))
         if actions.ndim == 3:
             return lambda h, beliefs: _join(beliefs, self._maps.action(actions[:, h])).dot(
                 self._read
