@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import median_low
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -208,11 +209,11 @@ def _caught_tried_again(
     """Return one trial a fold: the better of two where the first was caught in a bad minimum.
 
     ``options`` are those of the ``trials``, with another seed. What features gain by being learned
-    is much alike on all folds, so the one that gained far less than another tells of a bad minimum;
-    and a single bad model spoils the mean of all.
+    is much alike on most folds, so the one that gained far less than the fold in the middle tells
+    of a bad minimum; and a single bad model spoils the mean of all.
     """
-    least = min(trial.left for trial in trials)
-    caught = [place for place, one in enumerate(trials) if one.left > settings.caught * least]
+    usual = median_low(trial.left for trial in trials)
+    caught = [place for place, one in enumerate(trials) if one.left > settings.caught * usual]
     for place in caught:
         learners[place].expect(options)
     found = list(trials)

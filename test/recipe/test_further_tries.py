@@ -62,11 +62,16 @@ def test_what_gained_as_much_as_on_other_folds_is_left_as_it_is() -> None:
 def test_what_was_caught_is_learned_once_more() -> None:
     folds = [
         Fold({5: (1.0, 0.01)}),
-        Fold({5: (70.0, 0.5), 11: (2.0, 0.015)}),
-        Fold({5: (50.0, 0.4), 11: (9.0, 0.06)}),
+        Fold({5: (70.0, 0.5), 11: (2.0, 0.2)}),
+        Fold({5: (4.0, 0.05)}),
     ]
-    assert scores_of(selected(folds)) == [1.0, 2.0, 9.0]
-    assert [fold.asked for fold in folds] == [[5], [5, 11], [5, 11]]
+    assert scores_of(selected(folds)) == [1.0, 2.0, 4.0]
+    assert [fold.asked for fold in folds] == [[5], [5, 11], [5]]
+
+
+def test_where_folds_differ_a_lucky_one_is_no_measure() -> None:
+    folds = [Fold({5: (1.0, 0.0002)}), Fold({5: (9.0, 0.006)}), Fold({5: (20.0, 0.02)})]
+    assert scores_of(selected(folds)) == [1.0, 9.0, 20.0]
 
 
 def test_of_two_tries_the_better_is_kept() -> None:
