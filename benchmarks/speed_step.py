@@ -147,6 +147,23 @@ def step_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
     return costs
 
 
+def stateless_costs(model: RFFPSRModel, run: Trajectory) -> dict[str, Cost]:
+    """Return what a forecast costs where the state has no say, as of most learned features."""
+    parameters = model.parts.parameters
+    silent = parameters._replace(prediction=np.zeros_like(parameters.prediction))
+    model = RFFPSRModel(model.signature, model.record, model.parts._replace(parameters=silent))
+    nothing, plan = Mean().fit([run]), run.actions[20 : 20 + HORIZON].copy()
+    empty = nothing.initial_state()
+    floor = least_time(lambda: nothing.predict(empty, plan), 0.1)
+    costs = {}
+    for name, compiled in (("numpy", False), ("compiled", True)):
+        served = model.inference_model(compiled)
+        state = served.initial_state()
+        took = least_time(lambda m=served, s=state: m.predict(s, plan))  # type: ignore[misc]
+        costs[f"forecast, state without a say, {name}"] = Cost(took, floor, "empty call")
+    return costs
+
+
 def ensemble_costs(model: PredictiveModel[Any], run: Trajectory) -> dict[str, Cost]:
     """Return the costs of what `RFFPSR` gives, all members compiled together and by numpy."""
     nothing = Mean().fit([run])
@@ -229,7 +246,11 @@ def costs() -> dict[str, Cost]:
         # Timed, not judged: a few iterations give weights of the right sizes.
         model = _unwatched(SingleRFFPSR(iterations=3).fit(runs[:10], runs[10:]))
         together = RFFPSR(iterations=3).fit(runs[:10], runs[10:])
-        of_steps = {**step_costs(model, runs[0]), **ensemble_costs(together, runs[0])}
+        of_steps = {
+            **step_costs(model, runs[0]),
+            **stateless_costs(model, runs[0]),
+            **ensemble_costs(together, runs[0]),
+        }
         for name, cost in {**of_steps, **epoch_costs(model, runs)}.items():
             results[f"{name}, {size}"] = cost
     return results
