@@ -146,9 +146,7 @@ class FoldLearner:
             task = _Completion(fitted, refined, options, self._settings.fit)
             return self._workers.submit(task, self._progress)
 
-        notes = refined.notes
-        left = notes.get("feature_score_after", 1.0) / notes.get("feature_score_before", 1.0)
-        return Trial(score, left, finalise)
+        return Trial(score, _left(refined), finalise)
 
     def _rival(self, options: RFFPSROptions) -> float:
         """Return the best score by now of those whose features are drawn, or learned, likewise."""
@@ -202,6 +200,12 @@ class FoldLearner:
             return self._workers.submit(task, self._progress, urgency)
         task = _Refinement(beginning, options, settings, self._workers)
         return THIS_PROCESS.submit(task, self._progress)
+
+
+def _left(refined: RefinedPredictor) -> float:
+    """Return what share of their starting score learned features have left; 1 of all others."""
+    before = refined.notes.get("feature_score_before", 0.0)
+    return float(refined.notes["feature_score_after"] / before) if before else 1.0
 
 
 class _Begun(NamedTuple):

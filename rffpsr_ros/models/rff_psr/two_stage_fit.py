@@ -28,8 +28,8 @@ from rffpsr_ros.psr.two_stage import (
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 _SUBSAMPLE_STREAM, _ANOTHER_STREAM = 1, 2
-"""Set random numbers apart from all others of the same seed: the subsample's, and of
-another seed those of all that follows the two stages."""
+"""Set random numbers apart from all others of the same seed: the subsample's, and those of what
+follows the two stages of another seed."""
 
 
 class TwoStageFit(NamedTuple):
