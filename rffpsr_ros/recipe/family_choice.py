@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from statistics import median_low
 from typing import NamedTuple, Protocol
 
@@ -218,12 +219,8 @@ def _caught_tried_again(
         learners[place].expect(options)
     found = list(trials)
     for place in caught:
-        found[place] = min(trials[place], learners[place].trial(options), key=_score)
+        found[place] = min(trials[place], learners[place].trial(options), key=attrgetter("score"))
     return found
-
-
-def _score(trial: Trial) -> float:
-    return trial.score
 
 
 def mean_score(trials: Sequence[Trial]) -> float:
