@@ -83,7 +83,7 @@ action:
 
 QUICK = (
     "--set",
-    "learning.iterations=20",
+    "learning.iterations=5",
     "--set",
     "learning.features=30",
     "--set",

@@ -10,7 +10,7 @@ from rffpsr_ros.cli.commands import demo
 
 def test_table_plots_and_model(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    demo.run(here / "out", seed=1, learner=RFFPSR(iterations=20, features=30))
+    demo.run(here / "out", seed=1, learner=RFFPSR(iterations=4, features=30))
     names = {path.name for path in (here / "out").iterdir()}
     assert names == {"error_by_horizon.png", "forecast.png", "report.html", "synthetic.model"}
     out = capsys.readouterr().out

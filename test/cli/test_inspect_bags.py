@@ -202,7 +202,7 @@ def test_jackal_from_the_command_line_alone(run: Run, shared: Path, here: Path) 
     pytest.importorskip("matplotlib")
     bag = shared / "data" / "jackal" / "jackal.bag"
     assert run("inspect", bag, "--write-config", "jackal.yaml").code == 0
-    settings = ("iterations=20", "features=30", "folds=1", "narx_learning=off")
+    settings = ("iterations=5", "features=30", "folds=1", "narx_learning=off")
     small = [word for one in settings for word in ("--set", f"learning.{one}")]
     quick = [*small, "--quiet", "--split", "0.7,0.1,0.2"]
     assert run("train", bag, "--config", "jackal.yaml", "--out", "m", *quick).code == 0

@@ -34,7 +34,7 @@ def test_model_is_the_one_that_the_python_face_learns(
     )  # fmt: skip
     assert outcome.code == 0
     train, validation, _ = split(read_bags(robot, load_channels(configuration)), (0.6, 0.2, 0.2))
-    expected = RFFPSR(iterations=20, features=30, folds=1, seed=3).fit(train, validation)
+    expected = RFFPSR(iterations=5, features=30, folds=1, seed=3).fit(train, validation)
     header, arrays = parts_of(load_model(here / "m"))
     expected_header, expected_arrays = parts_of(expected)
     assert header == expected_header

@@ -13,7 +13,7 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 
 pytestmark = pytest.mark.long
 
-QUICK: dict[str, Any] = {"features": 30, "narx_features": 20, "iterations": 20}
+QUICK: dict[str, Any] = {"features": 30, "narx_features": 20, "iterations": 4}
 
 
 def recordings(count: int, ticks: int, missing: float = 0.0) -> list[Trajectory]:

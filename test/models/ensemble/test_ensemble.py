@@ -22,7 +22,7 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
-    "features": 20, "iterations": 20, "narx_features": 10, "past": 8, "arx_past": 8
+    "features": 20, "iterations": 4, "narx_features": 10, "past": 8, "arx_past": 8
 }  # fmt: skip
 
 

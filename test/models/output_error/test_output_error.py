@@ -21,7 +21,7 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 
 FULL = 10.0
 QUICK: dict[str, Any] = {
-    "features": 20, "iterations": 20, "narx_features": 10, "refine_from": "regularised",
+    "features": 20, "iterations": 4, "narx_features": 10, "refine_from": "regularised",
     "narx_affine": "off",
     "narx_learning": "off",
 }  # fmt: skip
