@@ -9,10 +9,10 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
+from threading import Event
 from typing import Any, Generic
 from uuid import uuid4
 
@@ -158,12 +158,13 @@ class _ClusterTask(Generic[ResultT]):
             )
 
     def result(self) -> ResultT:
-        timed_out = import_module("distributed").TimeoutError
+        # Not by the future's own timeout: a result that comes just then is lost in Dask's `sync`.
+        done = Event()
+        self._future.add_done_callback(lambda _: done.set())
         try:
-            while not self._future.done():
-                with suppress(timed_out):
-                    self._future.result(timeout=POLLING_SECONDS)
+            while not done.wait(POLLING_SECONDS):
                 self._report()
+            self._report()
         finally:
             self._client.unsubscribe_topic(self._topic)
         result: ResultT = pickle.loads(self._future.result())
