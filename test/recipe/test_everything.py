@@ -26,34 +26,9 @@ from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.swings import QUICK, swings
 
-QUICK: dict[str, Any] = {
-    "past": 6,
-    "future": 4,
-    "horizon": 6,
-    "arx_past": 6,
-    "features": 20,
-    "rank": 10,
-    "narx_features": 20,
-    "iterations": 20,
-    "short_past": 0,
-}
 FOLDS = 3
-
-
-def swings(count: int, seed: int, ticks: int = 100) -> list[Trajectory]:
-    """A swing whose speed is not seen."""
-    draw = np.random.default_rng(seed)
-    runs = []
-    for number in range(count):
-        actions = draw.uniform(-1, 1, ticks)
-        angle, speed, seen = 0.0, 0.0, []
-        for action in actions:
-            speed += 0.3 * (action - np.sin(angle) - 0.1 * speed)
-            angle += 0.3 * speed
-            seen.append(angle + 0.003 * draw.standard_normal())
-        runs.append(Trajectory(seen, actions, 0.1, label=f"{seed}-{number}"))
-    return runs
 
 
 def error(model: Any, runs: list[Trajectory]) -> float:

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.long
 
 SETTINGS = RecipeSettings()
 TICKS = 220
+CART_TICKS = 1500
 
 
 def amplifier(seed: int, ticks: int = TICKS) -> Trajectory:
@@ -144,7 +145,7 @@ def cart(ticks: int) -> Trajectory:
 
 @pytest.fixture(scope="module")
 def carted() -> Preparation:
-    return prepare([cart(3000)], None, RFFPSROptions(), SETTINGS)
+    return prepare([cart(CART_TICKS)], None, RFFPSROptions(), SETTINGS)
 
 
 def test_what_adds_up_its_speeds_is_found_by_the_first_fold(carted: Preparation) -> None:
@@ -168,9 +169,9 @@ class Noting(ThisProcess):
 @pytest.mark.parametrize(
     ("ticks", "weights", "tried"),
     [
-        (3001, 400, [(True, 8), (False, 4)]),
-        (3000, 400, [(True, 8), (False, 4), (True, 16)]),
-        (3000, 90, [(True, 8), (False, 4)]),
+        (CART_TICKS + 1, 400, [(True, 8), (False, 4)]),
+        (CART_TICKS, 400, [(True, 8), (False, 4), (True, 16)]),
+        (CART_TICKS, 110, [(True, 8), (False, 4)]),
     ],
 )
 def test_finer_features_are_tried_on_long_recordings_if_these_are_not_too_many(
@@ -184,7 +185,12 @@ def test_finer_features_are_tried_on_long_recordings_if_these_are_not_too_many(
 
 def test_of_what_is_as_good_the_fewest_weights_are_learned(carted: Preparation) -> None:
     anything = replace(
-        SETTINGS, finer_from=3000, as_good=1e9, close=1e9, better_than_linear=np.inf, hopeless=1e-9
+        SETTINGS,
+        finer_from=CART_TICKS,
+        as_good=1e9,
+        close=1e9,
+        better_than_linear=np.inf,
+        hopeless=1e-9,
     )
     found = StateSpaceTrials(carted, anything).best(known(carted))
     assert found is not None

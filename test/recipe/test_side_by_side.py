@@ -10,6 +10,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.swings import swings
 
 pytestmark = pytest.mark.long
 
@@ -17,35 +18,33 @@ QUICK: dict[str, Any] = {"features": 30, "narx_features": 20, "iterations": 4}
 
 
 def recordings(count: int, ticks: int, missing: float = 0.0) -> list[Trajectory]:
-    """A swing whose speed is not seen."""
+    """Return runs of a swing; of so large a share of ticks nothing was seen."""
     draw = np.random.default_rng(1)
     runs = []
-    for _ in range(count):
-        actions = draw.uniform(-1, 1, ticks)
-        angle, speed, seen = 0.0, 0.0, []
-        for action in actions:
-            speed += 0.3 * (action - np.sin(angle) - 0.1 * speed)
-            angle += 0.3 * speed
-            seen.append(angle + 0.003 * draw.standard_normal())
-        observations = np.array(seen)[:, None]
-        observations[draw.uniform(size=ticks) < missing] = np.nan
-        runs.append(Trajectory(observations, actions, 0.1))
+    for run in swings(count, 1, ticks):
+        gaps = draw.uniform(size=(ticks, 1)) < missing
+        seen = np.where(gaps, np.nan, run.observations)
+        runs.append(Trajectory(seen, run.actions, run.period))
     return runs
 
 
 @pytest.mark.parametrize(
-    "runs",
+    ("runs", "options"),
     [
-        recordings(9, 120, missing=0.02),
-        recordings(2, 700),  # long enough for output-error models
-        recordings(1, 300),  # few data: windows are chosen
+        (recordings(9, 120, missing=0.02), {}),
+        # long enough for output-error models
+        (recordings(2, 700), {"narx_learning": "off"}),
+        # few data: windows are chosen
+        (recordings(1, 300), {"narx_units": "sigmoids"}),
     ],
     ids=["gaps", "long", "few"],
 )
-def test_the_model_is_the_same_file(runs: list[Trajectory], tmp_path: Path) -> None:
+def test_the_model_is_the_same_file(
+    runs: list[Trajectory], options: dict[str, Any], tmp_path: Path
+) -> None:
     written = []
     for processes in (1, 3):
-        model = RFFPSR(**QUICK, processes=processes).fit(runs)
+        model = RFFPSR(**QUICK, **options, processes=processes).fit(runs)
         assert isinstance(model, EnsembleModel)
         model.save(tmp_path / "model")
         written.append((tmp_path / "model").read_bytes())
@@ -59,7 +58,7 @@ def test_progress_comes_through_from_every_model() -> None:
         told.add(stage)
         assert 0 <= fraction <= 1
 
-    RFFPSR(**QUICK, processes=2).fit(recordings(9, 120), progress=progress)
+    RFFPSR(**QUICK, narx_learning="off", processes=2).fit(recordings(9, 120), progress=progress)
     assert "baselines" in told
     assert any(stage.endswith("refinement") for stage in told)
 
@@ -71,7 +70,7 @@ def test_data_that_cannot_be_learned_from_are_one_sentence() -> None:
 
 
 def test_the_number_of_processes_is_an_option_that_leaves_no_trace() -> None:
-    learner = RFFPSR.from_mapping({"processes": 2, **QUICK})
+    learner = RFFPSR.from_mapping({"processes": 2, "narx_learning": "off", **QUICK})
     assert learner.processes == 2
     assert "processes" not in learner.fit(recordings(9, 60)).record.options
     with pytest.raises(InputError, match=r"'learning\.proceses' is unknown"):

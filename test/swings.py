@@ -1,0 +1,34 @@
+"""Recordings of a swing, and options by which an ensemble of it is learned quickly."""
+
+from typing import Any
+
+import numpy as np
+
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+QUICK: dict[str, Any] = {
+    "past": 6,
+    "future": 3,
+    "horizon": 6,
+    "arx_past": 6,
+    "features": 12,
+    "rank": 10,
+    "narx_features": 12,
+    "iterations": 5,
+    "short_past": 0,
+}
+
+
+def swings(count: int, seed: int, ticks: int = 100, mass: float = 1.0) -> list[Trajectory]:
+    """Return ``count`` runs of a swing whose speed is not seen."""
+    draw = np.random.default_rng(seed)
+    runs = []
+    for number in range(count):
+        actions = draw.uniform(-1, 1, ticks)
+        angle, speed, seen = 0.0, 0.0, []
+        for action in actions:
+            speed += 0.3 * (action / mass - np.sin(angle) - 0.1 * speed)
+            angle += 0.3 * speed
+            seen.append(angle + 0.003 * draw.standard_normal())
+        runs.append(Trajectory(seen, actions, 0.1, label=f"{seed}-{number}"))
+    return runs
