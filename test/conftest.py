@@ -87,6 +87,8 @@ QUICK = (
     "--set",
     "learning.features=30",
     "--set",
+    "learning.narx_learning=off",
+    "--set",
     "learning.folds=1",
     "--bands",
     "none",

@@ -44,6 +44,7 @@ from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.rff_arx.learner import RFFARX
+from rffpsr_ros.models.rff_psr.options import OffAutoOn
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -76,12 +77,14 @@ class Sizes:
     symbols: int = 2000
     rows: Sequence[str] = ()
     """Only these methods, where a table has a row for each; none: all."""
+    learned: OffAutoOn = "auto"
+    """Whether `RFFPSR` learns features."""
 
 
 TWO_STAGES = "RFF-PSR, two-stage regression"
 _CHEAP = ("linear ARX", "linear ARX, past 2", "N4SID", TWO_STAGES, f"{TWO_STAGES}, lambda 1e-2")
 
-QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3, 3, 500, _CHEAP)
+QUICK = Sizes((4, 8), (2, 4), 20, 1, 5, 3, 3, 500, _CHEAP, "off")
 
 PENALTIES: Mapping[str, Mapping[str, float]] = {
     TWO_STAGES: {},
@@ -106,7 +109,7 @@ def learners(sizes: Sizes) -> dict[str, Learner]:
         "RFF-ARX": RFFARX(features=sizes.features),
         **two_stages,
         "RFF-PSR, + the paper's refinement": refined,
-        "RFFPSR()": RFFPSR(iterations=sizes.iterations),
+        "RFFPSR()": RFFPSR(iterations=sizes.iterations, narx_learning=sizes.learned),
     }
 
 

@@ -7,13 +7,13 @@ from benchmarks.audit.groups import GROUPS
 from benchmarks.audit.runner import outcomes
 
 CASES = {
-    "bags": 200,
+    "bags": 120,
     "cdr": 28,
     "command_line": 70,
     "csv": 400,
     "images": 300,
     "models": 300,
-    "models_compiled": 100,
+    "models_compiled": 50,
     "filter_live": 6,
     "learner_live": 4,
     "replay": 70,

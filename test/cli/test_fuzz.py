@@ -81,7 +81,7 @@ def judged(words: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
         assert err.count("\n") == 1
 
 
-@settings(fuzz, max_examples=2000)
+@settings(fuzz, max_examples=800)
 @given(changes=edits)
 def test_text_of_a_configuration(
     changes: list[tuple[float, int, str]], folder: Path, capsys: pytest.CaptureFixture[str]
@@ -100,7 +100,7 @@ PLACES = [
 ]
 
 
-@settings(fuzz, max_examples=2000)
+@settings(fuzz, max_examples=800)
 @given(place=st.sampled_from(PLACES), value=plain)
 def test_values_of_a_configuration(
     place: str, value: Any, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -116,7 +116,7 @@ def test_values_of_a_configuration(
     judged(["train", folder / "no.bag", "--config", path, "--out", folder / "m"], capsys)
 
 
-@settings(fuzz, max_examples=1000)
+@settings(fuzz, max_examples=600)
 @given(text=st.text(max_size=30))
 def test_settings_on_the_command_line(
     text: str, folder: Path, capsys: pytest.CaptureFixture[str]

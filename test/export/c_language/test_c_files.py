@@ -103,7 +103,8 @@ def test_a_recorded_robot_is_followed_too(shared: Path, tmp_path: Path) -> None:
     runs = jackal()
     recorded = next(run for run in runs.test if len(run) > 200)
     small: dict[str, Any] = {"past": 5, "future": 4, "features": 30, "rank": 8, "iterations": 5}
-    model = RFFPSR(**small, folds=2, narx_affine="off").fit(runs.train, runs.validation)
+    few: dict[str, Any] = {"folds": 2, "narx_affine": "off", "narx_learning": "off"}
+    model = RFFPSR(**small, **few).fit(runs.train, runs.validation)
     library = Library(built(model, tmp_path), "double")
     generator = np.random.default_rng(4)
     state = model.initial_state()

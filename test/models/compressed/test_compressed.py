@@ -52,7 +52,7 @@ def test_directions_are_the_principal_ones() -> None:
 def test_forecasts_come_back_in_the_original_units(tmp_path: Path) -> None:
     train, test = runs(6, 0), runs(2, 1)
     model = Compressed(
-        RFFPSR(features=30, iterations=5, narx_learning="off", narx_affine="off"), 8
+        RFFPSR(features=30, iterations=2, narx_learning="off", narx_affine="off", folds=2), 8
     ).fit(train)
     assert model.signature.observation_names == train[0].observation_names
     ours = horizon_errors(model, test, 5).mse
