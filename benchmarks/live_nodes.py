@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -53,7 +53,13 @@ def _is_heard(publisher: Any, listeners: int) -> bool:
 class NodeProcess:
     """A node of this package in a process of its own; its output is kept line by line."""
 
-    def __init__(self, executable: str, arguments: Sequence[str], environment: dict[str, str]):
+    def __init__(
+        self,
+        executable: str,
+        arguments: Sequence[str],
+        environment: dict[str, str],
+        lock: IO[str] | None = None,
+    ):
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [sys.executable, str(CHECKOUT / "executables" / executable), *arguments],
@@ -61,6 +67,7 @@ class NodeProcess:
             stderr=subprocess.STDOUT,
             text=True,
             env=environment,
+            pass_fds=[lock.fileno()] if lock else [],
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -250,11 +257,16 @@ class Peer:
 
 
 class Ros:
-    """One domain with the nodes started in it."""
+    """One domain with the nodes started in it.
 
-    def __init__(self, domain: int, folder: Path) -> None:
+    These hold the domain's lock too: where whoever started them is killed and they live on, nobody
+    else meets them.
+    """
+
+    def __init__(self, domain: int, folder: Path, lock: IO[str] | None = None) -> None:
         self.domain = domain
         self.folder = folder
+        self._lock = lock
         self.nodes: list[NodeProcess] = []
         self.peer = Peer(domain)
         self._others: list[Peer] = []
@@ -281,7 +293,7 @@ class Ros:
             if isinstance(value, str) and not value:
                 text = "''"
             arguments += ["-p", f"{name.replace('__', '.')}:={text}"]
-        node = NodeProcess(executable, arguments, self.environment)
+        node = NodeProcess(executable, arguments, self.environment, self._lock)
         self.nodes.append(node)
         return node
 
@@ -316,7 +328,7 @@ def free_domain(folder: Path) -> Iterator[Ros]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 continue
-            ros = Ros(domain, folder)
+            ros = Ros(domain, folder, lock)
             try:
                 yield ros
             finally:
