@@ -239,8 +239,8 @@ def test_folds_and_trials_are_learned_by_the_workers(
     def progress(stage: str, fraction: float, error: float | None = None) -> None:
         told.append(stage)
 
-    small = {"features": 30, "iterations": 4, "narx_features": 20, "narx_units": "sigmoids"}
-    learner = RFFPSR(past=PAST, future=FUTURE, **small)
+    few: dict[str, Any] = {"features": 30, "narx_features": 20, "narx_units": "sigmoids"}
+    learner = RFFPSR(past=PAST, future=FUTURE, iterations=4, **few)
     written = []
     for chosen in (None, client):
         learner.fit(recordings(9, 100), client=chosen, progress=progress).save(tmp_path / "model")
