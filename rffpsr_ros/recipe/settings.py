@@ -283,6 +283,15 @@ class RecipeSettings:
     more_check_every: int = 10
     """Of these, from one score to the next; where the first finds nothing better, it ends."""
 
+    more_feature_steps: int = 100
+    """Steps in which learned features learn on, times the share that new ticks have of all."""
+
+    more_feature_penalty: float = 1e-4
+    """As in `FeatureLearningOptions.penalties`."""
+
+    more_feature_patience: int = 10
+    """As there."""
+
     more_judged_blocks: int = 12
     """Blocks that a model which learns on is judged by, of what it holds out."""
 

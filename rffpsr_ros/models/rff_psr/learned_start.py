@@ -19,7 +19,9 @@ from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.psr.initialisation import InitialPredictor, Starts
 from rffpsr_ros.psr.narx_term import NarxTerm, narx_whitening
-from rffpsr_ros.psr.refinement.feature_learning import learn_features
+from rffpsr_ros.psr.predictor import TrainableParameters
+from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
+from rffpsr_ros.psr.refinement.learned_units import learned_kind
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
 from rffpsr_ros.psr.refinement.segments import Segments
@@ -49,6 +51,33 @@ def with_learned_features(
     if options.narx_learning == "on" or _pays(learned, starts, validation, options, settings):
         return learned
     return starts
+
+
+def with_features_learned_on(
+    prepared: Prepared,
+    start: InitialPredictor,
+    alone: TrainableParameters,
+    options: RFFPSROptions,
+    settings: FitSettings,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> InitialPredictor | None:
+    """Return a model whose learned features have learned on; None where it has none.
+
+    ``alone`` has the ARX term as it is fitted alone. The state has no weight, as at first.
+    """
+    narx = start.structure.narx
+    kind = None if narx is None else learned_kind(narx)
+    if kind is None or not settings.features.steps:
+        return None
+    structure = start.structure.astype(np.float32)
+    train = training_segments(prepared.train, structure, options, settings)
+    validation = judged_segments(prepared.validation, structure, options, settings)
+    learning = replace(settings.features, kind=kind)
+    found = _learned(
+        prepared, start, alone, train, validation, options, learning, generator, progress
+    )
+    return None if found is None else found[0]
 
 
 def _pays(
@@ -83,18 +112,41 @@ def _learned_starts(
     refinement that follows are those of the ARX term as it was fitted alone: the learned one, which
     has the NARX term beside it, may not stand alone.
     """
-    plain, alone = starts.best, starts.reference.parameters
+    alone = starts.reference.parameters
+    found = _learned(
+        prepared, starts.best, alone, train, validation, options, learning, generator, progress
+    )
+    if found is None:
+        return None
+    best, learned = found
+    told_by = best._replace(parameters=best.parameters._replace(arx=alone.arx))
+    notes = starts.notes | learned.notes()
+    return Starts(best, best, told_by, learned.score, notes, learned=True)
+
+
+def _learned(
+    prepared: Prepared,
+    start: InitialPredictor,
+    alone: TrainableParameters,
+    train: Segments,
+    validation: Segments,
+    options: RFFPSROptions,
+    learning: FeatureLearningOptions,
+    generator: np.random.Generator,
+    progress: Progress,
+) -> tuple[InitialPredictor, LearnedFeatures] | None:
+    """Return the predictor with learned features, and how they were; None if not affordable."""
     columns, acted = train.observations.shape[2], train.actions.shape[2]
     learning = replace(learning, horizon=min(options.rollout_horizon, options.future))
-    arx_past, narx_past = plain.structure.arx_past, plain.structure.narx_past
-    fitting = affordable(learning, arx_past, narx_past, columns, acted)
+    past = start.structure.arx_past, start.structure.narx_past
+    fitting = affordable(learning, *past, columns, acted)
     if fitting is None:
         return None
-    structure = plain.structure._replace(limits=standard_limits(prepared, options.margin))
-    single = plain.structure.astype(np.float32)
+    structure = start.structure._replace(limits=standard_limits(prepared, options.margin))
+    single = start.structure.astype(np.float32)
     weights = loss_weights(single, alone.astype(np.float32), train, fitting.horizon)
     learned = learn_features(
-        plain.parameters,
+        start.parameters,
         structure,
         usual_changes(prepared.train.filled),
         train,
@@ -107,8 +159,5 @@ def _learned_starts(
     found = learned.structure._replace(limits=None)
     assert found.narx is not None
     term = NarxTerm(found.narx, found.narx_past)
-    coordinates = {**plain.coordinates, "narx": narx_whitening(prepared.train.filled, term)}
-    best = InitialPredictor(found, learned.parameters, coordinates)
-    told_by = best._replace(parameters=learned.parameters._replace(arx=alone.arx))
-    notes = starts.notes | learned.notes()
-    return Starts(best, best, told_by, learned.score, notes, learned=True)
+    coordinates = {**start.coordinates, "narx": narx_whitening(prepared.train.filled, term)}
+    return InitialPredictor(found, learned.parameters, coordinates), learned

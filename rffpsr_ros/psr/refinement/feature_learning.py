@@ -68,10 +68,16 @@ def learn_features(
 
     ``changes`` (d_o,) are the usual changes of observations per tick; origins among a recording's
     first ticks take part with the probability ``age`` (past,). The filter's tensors stay as they
-    are in ``start``; with `FeatureLearningOptions.state` its state takes part in the readout.
+    are in ``start``; with `FeatureLearningOptions.state` its state takes part in the readout. Where
+    its features are learned ones of the asked kind, learning goes on from these.
     """
     task = learning_task(start, structure, changes, train, validation, options)
-    learnable = _regressed(task, changes, options, generator)
+    known = task.known()
+    if known is None:
+        learnable = _regressed(task, changes, options, generator)
+    else:
+        anew = _read_anew(task, known.units, _one_tick_rollouts(task), changes)
+        learnable = min([known, *anew], key=task.score)
     initial = task.score(learnable)
     best = Best(learnable, initial, 0)
     descent = Descent(task, learnable, changes, age, options, generator, progress)
@@ -91,23 +97,35 @@ def _regressed(
 
     Those that regress best, of many, or the first: one tick in noise may tell of nothing but that.
     """
+    rollouts = _one_tick_rollouts(task)
+    drawn, selected = _drawn(task, changes, options, rollouts, generator)
+    candidates = [
+        candidate
+        for units in (drawn[selected], drawn[: options.units])
+        for candidate in _read_anew(task, units, rollouts, changes)
+    ]
+    return min(candidates, key=task.score)
+
+
+def _one_tick_rollouts(task: LearningTask) -> Rollouts:
+    """Return rollouts of one tick, evenly spread over the recordings."""
     every = origins(task.train, 1)
     past = task.predictor.structure.past
     every = every.pick(~task.train.first[every.segment] | (every.tick >= past))
     stride = max(1, len(every.tick) // REGRESSED)
-    starts = every.pick(np.arange(0, len(every.tick), stride))
-    rollouts = task.rollouts(starts, 1)
-    drawn, selected = _drawn(task, changes, options, rollouts, generator)
-    candidates: list[Learnable] = []
-    for units in (drawn[selected], drawn[: options.units]):
-        learnable = _repeating(task, units, rollouts)
-        regression, _ = _one_tick(task, learnable, rollouts, changes)
-        same = learnable.readout
-        candidates += [
-            learnable._replace(readout=same + regression.solve(ridge).T * changes)
-            for ridge in RIDGES
-        ]
-    return min(candidates, key=task.score)
+    return task.rollouts(every.pick(np.arange(0, len(every.tick), stride)), 1)
+
+
+def _read_anew(
+    task: LearningTask, units: Array, rollouts: Rollouts, changes: Array
+) -> list[Learnable]:
+    """Return units with readouts that are regressed on one tick, one for each ridge."""
+    learnable = _repeating(task, units, rollouts)
+    regression, _ = _one_tick(task, learnable, rollouts, changes)
+    same = learnable.readout
+    return [
+        learnable._replace(readout=same + regression.solve(ridge).T * changes) for ridge in RIDGES
+    ]
 
 
 def _drawn(

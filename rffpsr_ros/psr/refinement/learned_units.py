@@ -20,6 +20,7 @@ from rffpsr_ros.psr.fourier_features import (
     fourier_features_of,
     median_distance,
 )
+from rffpsr_ros.psr.kernel_features import KernelMap
 from rffpsr_ros.psr.sigmoid_features import SigmoidMap, sigmoid_slopes, sigmoids
 
 SPREAD = 0.5
@@ -60,6 +61,10 @@ class Units(Protocol):
         """Return the map of units V of windows that are ``window_map`` (d, d) times its points."""
         ...
 
+    def found_in(self, features: Features, window_map: Array) -> Array | None:
+        """Return the units V whose map this is; None where it is that of no such units."""
+        ...
+
 
 class Waves:
     """A cosine and a sine each, [cos V x, sin V x] / sqrt(D)."""
@@ -85,6 +90,12 @@ class Waves:
     def features(self, learned: Array, window_map: Array) -> FeatureMap:
         """Return the map with a feature for each cosine and sine."""
         return FeatureMap(learned @ window_map, np.eye(2 * len(learned)))
+
+    def found_in(self, features: Features, window_map: Array) -> Array | None:
+        """Return the frequencies in whose cosines and sines the features do not differ."""
+        if not isinstance(features, FeatureMap) or not _is_identity(features.projection):
+            return None
+        return _before(features.frequencies, window_map)
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,21 @@ class Sigmoids:
         directions = learned[:, :-1] @ window_map
         return SigmoidMap(directions, learned[:, -1], np.eye(len(learned)))
 
+    def found_in(self, features: Features, window_map: Array) -> Array | None:
+        """Return the units in whose tangents the features do not differ."""
+        if not isinstance(features, SigmoidMap) or not _is_identity(features.projection):
+            return None
+        return np.hstack([_before(features.directions, window_map), features.offsets[:, None]])
+
+
+def _before(mapped: Array, window_map: Array) -> Array:
+    """Return V where this is V times the map."""
+    return np.linalg.solve(window_map.T.astype(float), mapped.T.astype(float)).T
+
+
+def _is_identity(projection: Array) -> bool:
+    return np.array_equal(projection, np.eye(len(projection)))
+
 
 def _drawn_directions(windows: Array, count: int, generator: np.random.Generator) -> Array:
     """Return directions (D, d), as frequencies of a Gaussian kernel are drawn."""
@@ -128,3 +154,12 @@ def _drawn_directions(windows: Array, count: int, generator: np.random.Generator
 
 UNITS: Mapping[str, Units] = {"waves": Waves(), "sigmoids": Sigmoids()}
 """By the names of the option ``narx_units``."""
+
+
+def learned_kind(features: Features) -> str | None:
+    """Return the name of the units that the features were learned as; None of drawn ones."""
+    if isinstance(features, KernelMap):
+        return None
+    same = np.eye(features.inputs)
+    found = (kind for kind, units in UNITS.items() if units.found_in(features, same) is not None)
+    return next(found, None)

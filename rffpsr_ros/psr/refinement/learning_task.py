@@ -41,6 +41,22 @@ class LearningTask(NamedTuple):
             tensors._replace(prediction=prediction, arx=arx, narx=narx),
         )
 
+    def known(self) -> Learnable | None:
+        """Return what the start has learned; None where its features are no such units.
+
+        Without what its state adds, where that takes no part.
+        """
+        known, tensors = self.predictor, self.predictor.tensors
+        features = known.structure.narx
+        if features is None:
+            return None
+        units = known.units.found_in(features, known.window_map)
+        if units is None:
+            return None
+        linear = np.linalg.solve(known.arx_map.T, tensors.arx)
+        prediction = tensors.prediction if self.states.shape[2] else tensors.prediction[:0]
+        return Learnable(units, np.concatenate([tensors.narx, linear, prediction]))
+
     def score(self, learnable: Learnable) -> float:
         """Return the validation score."""
         structure, parameters = self.outward(learnable)

@@ -108,6 +108,13 @@ def members_of(model: PredictiveModel[Any]) -> tuple[PredictiveModel[Any], ...]:
     return model.parts.members if isinstance(model, EnsembleModel) else (model,)
 
 
+def judged(model: PredictiveModel[Any], kept: Kept) -> PredictiveModel[Any]:
+    """Return the model that is judged on what its members have not learned from."""
+    if kept.everything is None:
+        return model
+    return kept.everything.by_fold.replaced(signature=model.signature)  # with its channels
+
+
 def keep(
     model: PredictiveModel[Any],
     fitted: Sequence[TwoStageFit],

@@ -1,54 +1,46 @@
 """Learning goes on: from new recordings and what is kept of the old ones.
 
-What the recipe decided stays: windows, features, ranks, ridges, and which models there are. Both
-stages and the linear ARX take in every new tick, with the sums of all old ones; refinement goes on
-from where it ended, on a sample of old recordings and the new ones; weights and bands are those of
-held-out parts, old and new. So it costs what is new, and a sample that does not grow. Models of
-everything follow those on folds, which judge (`more/everything.py`).
+What the recipe decided stays: windows, drawn features, ranks, ridges, and which models there are.
+Both stages and the linear ARX take in every new tick, with the sums of all old ones; learned
+features learn on, in the more steps the larger a share the new ticks have of all, and refinement
+goes on from where it ended, on a sample of old recordings and the new ones; weights and bands are
+those of held-out parts, old and new. So it costs what is new, and a sample that does not grow.
+Models of everything follow those on folds, which judge (`more/everything.py`).
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rffpsr_ros.data.screening import DamageWarning, screened
-from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.arx.more import sums_of, with_sums
-from rffpsr_ros.models.contract import PredictiveModel, Signature, TrainingRecord
+from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.record_check import PERIOD_TOLERANCE
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
-from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
-from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import workers_for
 from rffpsr_ros.parallel.workers import Pending, Workers
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.recipe.everything import options_of
 from rffpsr_ros.recipe.more.blend import blended_anew
 from rffpsr_ros.recipe.more.everything import LearnAgain
 from rffpsr_ros.recipe.more.kept import (
-    EVERYONE,
     KEPT_TICKS,
     Kept,
     KeptArx,
     KeptRecording,
     Learned,
+    judged,
     members_of,
     thinned,
 )
 from rffpsr_ros.recipe.more.member import LearnMore, MoreOf
+from rffpsr_ros.recipe.more.new_recordings import checked_recordings, learned_by_some
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-JUDGING = 5
-"""Of a single model's new recordings every fifth is held out."""
 
 
 def learn_more(
@@ -74,7 +66,9 @@ def learn_more(
         or learning cannot go on from this model.
     """
     settings, report = settings or RecipeSettings(), progress or silent
-    new, damage = _checked(model, kept, recordings, forget, settings)
+    if not 0 <= forget <= 1:
+        raise InputError(f"forget is {forget:g}; it must be a share from 0 to 1")
+    new, damage = checked_recordings(model, kept, recordings, settings)
     with one_blas_thread(), workers_for(client, processes) as workers:
         return _learned_more(model, kept, new, damage, forget, settings, report, workers)
 
@@ -90,11 +84,14 @@ def _learned_more(
     workers: Workers,
 ) -> Learned:
     old = _remembered(kept.recordings, forget)
-    new = _learned_by_some(new, old, len(kept.stages))
+    new = learned_by_some(new, old, len(kept.stages))
     mix = [*old, *new]
-    served, model = model, _judged(model, kept)
-    more = _models(model, kept, new, mix, forget, settings, progress, workers)
+    served, model = model, judged(model, kept)
     every = [one.trajectory(model.signature) for one in new]
+    ticks = sum(map(len, every))
+    in_all = (1 - forget) * kept.ticks + ticks
+    going_on = _going_on(settings, ticks / in_all)
+    more = _models(model, kept, new, mix, forget, going_on, progress, workers)
     arx = None
     refreshed: list[PredictiveModel[Any]] = []
     waiting = iter(more)
@@ -110,8 +107,6 @@ def _learned_more(
         else:
             refreshed.append(member)
     progress("blend", 0.0)
-    ticks = sum(map(len, every))
-    in_all = (1 - forget) * kept.ticks + ticks
     told = _told(kept, len(new), ticks, forget)
     if isinstance(model, EnsembleModel):
         made: PredictiveModel[Any] = blended_anew(
@@ -122,7 +117,7 @@ def _learned_more(
     everything = None
     if kept.everything is not None and isinstance(made, EnsembleModel):
         mixed = [one.trajectory(model.signature) for one in mix]
-        again = LearnAgain(every, mixed, forget, kept.learned, _going_on(settings))
+        again = LearnAgain(every, mixed, forget, kept.learned, going_on)
         folds = len(kept.stages)
         made, everything = again(served, kept.everything, made, folds, progress, workers)
     notes = (*(one for one in served.record.notes if not one.startswith(_MORE)), *damage, told)
@@ -139,13 +134,6 @@ def _learned_more(
     return Learned(made, after)
 
 
-def _judged(model: PredictiveModel[Any], kept: Kept) -> PredictiveModel[Any]:
-    """Return the model that is judged on what its members have not learned from."""
-    if kept.everything is None:
-        return model
-    return kept.everything.by_fold.replaced(signature=model.signature)  # with its channels
-
-
 _MORE = "learned more from "
 
 
@@ -153,89 +141,8 @@ def _told(kept: Kept, count: int, ticks: int, forget: float) -> str:
     forgot = f", of which the older ones count {1 - forget:.3g} of before" if forget else ""
     return (
         f"{_MORE}{count} new recordings with {ticks} ticks, {kept.learned + count} in all{forgot};"
-        " windows, features, ranks and ridges are as before"
+        " windows, drawn features, ranks and ridges are as before"
     )
-
-
-def _checked(
-    model: PredictiveModel[Any],
-    kept: Kept,
-    recordings: Sequence[Trajectory],
-    forget: float,
-    settings: RecipeSettings,
-) -> tuple[list[KeptRecording], tuple[str, ...]]:
-    """Return new recordings, each with the model that will not learn from it."""
-    if not 0 <= forget <= 1:
-        raise InputError(f"forget is {forget:g}; it must be a share from 0 to 1")
-    members = members_of(_judged(model, kept))
-    own = [member for member in members if isinstance(member, RFFPSRModel)]
-    if bool(own) != bool(kept.stages) or len(own) % max(len(kept.stages), 1):
-        raise InputError("what is kept is that of another model; learn anew")
-    if any(options_of(member).refinement == "window" for member in own):
-        raise InputError(
-            "learning cannot go on from the paper's refinement (learning.refinement: window), which"
-            " takes one recording after the other; learn anew"
-        )
-    old = [one.trajectory(model.signature) for one in kept.recordings]
-    loaded = [one.loaded() for one in recordings]
-    _check_columns(model.signature, loaded)
-    sound = screened(old, loaded, settings.damage)
-    for sentence in sound.sentences:
-        warnings.warn(sentence, DamageWarning, stacklevel=4)
-    needed = max((_least_ticks(options_of(one)) for one in own), default=2)
-    long = [one for one in sound.validation if _complete_windows(one, needed)]
-    if not long:
-        raise InputError(
-            f"none of the new recordings has {needed} ticks in a row without a missing observation;"
-            " record longer"
-        )
-    return [
-        KeptRecording.of(run, _holder(kept.learned + number, len(kept.stages)))
-        for number, run in enumerate(long)
-    ], sound.sentences
-
-
-def _least_ticks(options: RFFPSROptions) -> int:
-    """Return the ticks of a window, and of a forecast that models are judged by."""
-    return options.past + max(options.future, options.rollout_horizon) + 1
-
-
-def _complete_windows(recording: Trajectory, ticks: int) -> int:
-    """Return how many windows of so many ticks are complete."""
-    return summarise([recording], ticks - 1, 0).windows if len(recording) >= ticks else 0
-
-
-def _holder(number: int, models: int) -> int:
-    """Return the model that will not learn from a recording, by its number among all."""
-    if models > 1:
-        return number % models
-    return 0 if number % JUDGING == 0 else EVERYONE
-
-
-def _learned_by_some(
-    new: Sequence[KeptRecording], old: Sequence[KeptRecording], models: int
-) -> Sequence[KeptRecording]:
-    """Return new recordings of which a single model, where nothing else is left, holds none out."""
-    if models > 1 or any(one.held_out_by == EVERYONE for one in (*old, *new)):
-        return new
-    return [one._replace(held_out_by=EVERYONE) for one in new]
-
-
-def _check_columns(expected: Signature, recordings: Sequence[Trajectory]) -> None:
-    """Refuse recordings of other columns, or of another period."""
-    found = shared_signature(recordings)
-    for what in ("observation", "action"):
-        names, known = (getattr(one, f"{what}_names") for one in (found, expected))
-        if names != known:
-            raise InputError(
-                f"the new recordings have {what}s {', '.join(names)}, but the model was trained on"
-                f" {', '.join(known)}"
-            )
-    if abs(found.period - expected.period) > PERIOD_TOLERANCE * expected.period:
-        raise InputError(
-            f"the new recordings have a period of {found.period:g} s, but the model was trained on"
-            f" {expected.period:g} s"
-        )
 
 
 def _remembered(recordings: Sequence[KeptRecording], forget: float) -> Sequence[KeptRecording]:
@@ -246,15 +153,21 @@ def _remembered(recordings: Sequence[KeptRecording], forget: float) -> Sequence[
     return thinned(recordings, max(1, int((1 - forget) * ticks))) if forget < 1 else ()
 
 
-def _going_on(settings: RecipeSettings) -> FitSettings:
-    """Return the settings of a fit that goes on."""
+def _going_on(settings: RecipeSettings, share: float) -> FitSettings:
+    """Return the settings of a fit that goes on; of all ticks the new ones have such a share."""
     refinement = replace(
         settings.fit.refinement,
         iterations=settings.more_iterations,
         check_every=settings.more_check_every,
         patience=settings.more_check_every / settings.more_iterations,
     )
-    return replace(settings.fit, refinement=refinement)
+    features = replace(
+        settings.fit.features,
+        steps=round(share * settings.more_feature_steps),
+        penalties=(settings.more_feature_penalty,),
+        patience=(settings.more_feature_patience,),
+    )
+    return replace(settings.fit, refinement=refinement, features=features)
 
 
 def _models(
@@ -263,7 +176,7 @@ def _models(
     new: Sequence[KeptRecording],
     mix: Sequence[KeptRecording],
     forget: float,
-    settings: RecipeSettings,
+    settings: FitSettings,
     progress: Progress,
     workers: Workers,
 ) -> list[MoreOf]:
@@ -297,7 +210,7 @@ def _models(
             held_out,
             forget,
             kept.learned,
-            _going_on(settings),
+            settings,
         )
         coming.append(workers.submit(task, told))
     return [

@@ -19,6 +19,7 @@ from rffpsr_ros.models.rff_psr.fit import (
     start_score,
     unstarted_structure,
 )
+from rffpsr_ros.models.rff_psr.learned_start import with_features_learned_on
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
@@ -111,7 +112,7 @@ class LearnMore:
             tuple(self.model.record.notes),
             holds_out=True,
         )
-        starts = self._starts(fit, options, generator)
+        starts = self._starts(fit, options, generator, progress)
         begun = Initialisation(starts, generator, starts.notes)
         refined = as_started(begun)
         usual = self.settings.refinement.iterations
@@ -135,11 +136,16 @@ class LearnMore:
         return learn_more(self.stages, source, two_stage_options(columns, options), self.forget)
 
     def _starts(
-        self, fit: TwoStageFit, options: RFFPSROptions, generator: np.random.Generator
+        self,
+        fit: TwoStageFit,
+        options: RFFPSROptions,
+        generator: np.random.Generator,
+        progress: Progress,
     ) -> Starts:
-        """Return where refinement starts: at the model as it is, or at the two stages' if better.
+        """Return where refinement starts: at what is best on what is held out.
 
-        There ridges are those that were chosen at first.
+        That is the model as it is, with features that have learned on, if they were learned, or
+        what the two stages give, with the ridges that were chosen at first.
         """
         prepared, parameters = fit.prepared, self.model.parts.parameters
         structure = self.model.parts.structure._replace(limits=None, start=prepared.train.start())
@@ -159,7 +165,14 @@ class LearnMore:
             options.refinement == "rollout",
             generator,
         ).predictor(ridges)
+        further = with_features_learned_on(
+            prepared, warm, alone.parameters, options, self.settings, generator, progress
+        )
         scores = [start_score(one, prepared, options, self.settings) for one in (warm, anew)]
+        if further is not None:
+            score = start_score(further, prepared, options, self.settings)
+            if score < scores[0]:
+                warm, scores[0] = further, score
         notes = {f"{name}_ridge": ridge for name, ridge in told.items()}
         notes |= {"warm_score": scores[0], "two_stage_score": scores[1]}
         judges = [dict(one.record.metrics["refinement"]) for one in self.on_folds] or [notes]

@@ -17,7 +17,7 @@ from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
 from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
-from rffpsr_ros.psr.refinement.learned_units import UNITS
+from rffpsr_ros.psr.refinement.learned_units import UNITS, learned_kind
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective, random_mixtures
 from rffpsr_ros.psr.refinement.rolling import FeedbackModel, Learnable, Rollouts, predictions
@@ -220,7 +220,10 @@ def bumpy(generator: np.random.Generator, ticks: int, gap: bool = False) -> tupl
     return Run(observations, actions), seen
 
 
-def learn(options: FeatureLearningOptions, seed: int = 0) -> tuple[LearnedFeatures, Segments]:
+def learn(
+    options: FeatureLearningOptions, seed: int = 0, before: LearnedFeatures | None = None
+) -> tuple[LearnedFeatures, Segments]:
+    """Learn from the same recordings, on from what was learned before if anything was."""
     generator = np.random.default_rng(7)
     train = [bumpy(generator, ticks, gap) for ticks, gap in ((90, False), (140, True), (60, False))]
     held = [bumpy(generator, 80)]
@@ -248,6 +251,8 @@ def learn(options: FeatureLearningOptions, seed: int = 0) -> tuple[LearnedFeatur
     validation = second.astype(np.float32)
     changes = usual_changes([run for run, _ in train])
     drawing = np.random.default_rng(seed)
+    if before is not None:
+        structure, tensors = before.structure, before.parameters
     found = learn_features(
         tensors, structure, changes, first, validation, np.ones(PAST), options, drawing
     )
@@ -266,6 +271,41 @@ def test_learning_betters_the_held_out_score_and_tells_it(state: bool) -> None:
     assert told == found.score
     assert found.score < 0.3 * found.initial_score
     assert found.steps > 3
+
+
+@pytest.mark.parametrize("kind", UNITS)
+@pytest.mark.parametrize("state", [False, True])
+def test_learning_goes_on_from_what_was_learned(kind: str, state: bool) -> None:
+    options = replace(SMALL, kind=kind, state=state, steps=6)
+    first, _ = learn(options)
+    nothing, _ = learn(replace(options, steps=0), before=first)
+    # Read anew, what was learned may do better still, before any step.
+    assert nothing.initial_score == nothing.score <= first.score * (1 + 1e-5)
+    assert type(nothing.structure.narx) is type(first.structure.narx)
+    further, _ = learn(replace(options, penalties=(1e-4,), patience=(10,), steps=20), 1, first)
+    assert further.initial_score == nothing.score
+    assert further.score < 0.9 * first.score
+    assert further.parameters.narx.shape == first.parameters.narx.shape
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_units_are_found_again_in_their_features(kind: str) -> None:
+    generator, units = np.random.default_rng(2), UNITS[kind]
+    changes, columns = np.array([0.5, 2.0]), 11
+    given = change_map(3, changes, 1)[:columns, :columns]
+    learned = generator.standard_normal((6, len(given) + units.offset))
+    features = units.features(learned, given)
+    found = units.found_in(features, given)
+    assert found is not None
+    np.testing.assert_allclose(found, learned, rtol=0, atol=1e-12)
+    assert learned_kind(features) == kind
+    others = (units.found_in(features, given) for name, units in UNITS.items() if name != kind)
+    assert all(other is None for other in others)
+
+
+def test_drawn_features_are_no_learned_units() -> None:
+    assert learned_kind(random_features(np.random.default_rng(0), 2, 8)) is None
+    assert learned_kind(random_features(np.random.default_rng(0), 2, 3)) is None
 
 
 def test_learning_without_a_step_that_helps_keeps_its_start() -> None:

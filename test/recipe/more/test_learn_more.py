@@ -15,10 +15,12 @@ from rffpsr_ros.models.arx.more import sums_of, with_sums
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.more.kept import EVERYONE, KeptRecording, Learned, members_of, thinned
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.swings import QUICK as WITH_AFFINE
 from test.swings import swings
@@ -65,6 +67,24 @@ def test_more_recordings_give_a_better_model() -> None:
     shapes = [(reach.distance.shape, weights.shape) for reach, weights in reaches if reach]
     assert shapes
     assert all(one == other for one, other in shapes)
+
+
+def test_learned_features_learn_on(learned: Learned, learned_more: Learned) -> None:
+    def features(model: Any) -> list[SigmoidMap]:
+        found = [one.parts.structure.narx for one in members_of(model) if one.kind == "rff_psr"]
+        assert all(isinstance(one, SigmoidMap) for one in found)
+        return found
+
+    test, settings = swings(40, 99), RecipeSettings(more_feature_steps=1)  # half of a step is none
+    same = learn_more(
+        learned.model, learned.kept, swings(9, 1), settings=settings, processes=1
+    ).model
+    assert error(learned_more.model, test) < 0.8 * error(same, test)
+    before = features(learned.model)
+    for one, like, moved in zip(before, features(same), features(learned_more.model), strict=True):
+        assert np.array_equal(one.directions, like.directions)
+        assert one.directions.shape == moved.directions.shape
+        assert not np.array_equal(one.directions, moved.directions)
 
 
 def test_what_was_learned_on_is_told(learned: Learned, learned_more: Learned) -> None:
