@@ -24,7 +24,6 @@ from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_fe
 from rffpsr_ros.psr.refinement.learned_units import learned_kind
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
-from rffpsr_ros.psr.refinement.segments import Segments
 
 
 def with_learned_features(
@@ -35,21 +34,26 @@ def with_learned_features(
     generator: np.random.Generator,
     progress: Progress,
 ) -> Starts:
-    """Return starts with learned features, or those given where learning them does not pay."""
-    structure = starts.best.structure.astype(np.float32)
+    """Return starts with learned features, or those given where learning them does not pay.
+
+    In them the state has no weight yet. The weights of the loss in the refinement that follows are
+    those of the ARX term as it was fitted alone: the learned one, which has the NARX term beside
+    it, may not stand alone.
+    """
+    plain, alone = starts.best, starts.reference.parameters
     kind = "waves" if options.narx_units == "auto" else options.narx_units
     learning = settings.features.of(kind).within(options.iterations)
-    if not (structure.arx_past and structure.narx_past and learning.steps):
+    if not (plain.structure.arx_past and plain.structure.narx_past and learning.steps):
         return starts
-    train = training_segments(prepared.train, structure, options, settings)
-    validation = judged_segments(prepared.validation, structure, options, settings)
-    learned = _learned_starts(
-        prepared, starts, train, validation, options, learning, generator, progress
-    )
-    if learned is None:
+    found = _learned(prepared, plain, alone, options, settings, learning, generator, progress)
+    if found is None:
         return starts
-    if options.narx_learning == "on" or _pays(learned, starts, validation, options, settings):
-        return learned
+    best, learned = found
+    told_by = best._replace(parameters=best.parameters._replace(arx=alone.arx))
+    notes = starts.notes | learned.notes()
+    made = Starts(best, best, told_by, learned.score, notes, learned=True)
+    if options.narx_learning == "on" or _pays(made, starts, prepared, options, settings):
+        return made
     return starts
 
 
@@ -70,18 +74,17 @@ def with_features_learned_on(
     kind = None if narx is None else learned_kind(narx)
     if kind is None or not settings.features.steps:
         return None
-    structure = start.structure.astype(np.float32)
-    train = training_segments(prepared.train, structure, options, settings)
-    validation = judged_segments(prepared.validation, structure, options, settings)
     learning = replace(settings.features, kind=kind)
-    found = _learned(
-        prepared, start, alone, train, validation, options, learning, generator, progress
-    )
+    found = _learned(prepared, start, alone, options, settings, learning, generator, progress)
     return None if found is None else found[0]
 
 
 def _pays(
-    learned: Starts, drawn: Starts, judged: Segments, options: RFFPSROptions, settings: FitSettings
+    learned: Starts,
+    drawn: Starts,
+    prepared: Prepared,
+    options: RFFPSROptions,
+    settings: FitSettings,
 ) -> bool:
     """Tell whether learned features are clearly better, and no worse far beyond the horizon.
 
@@ -89,6 +92,8 @@ def _pays(
     """
     if not learned.score < settings.clearly * drawn.score:
         return False
+    single = drawn.best.structure.astype(np.float32)
+    judged = judged_segments(prepared.validation, single, options, settings)
     horizon = options.rollout_horizon
     far = min(settings.far * horizon, judged.target.shape[1] // 2)
     if far <= horizon:
@@ -96,46 +101,23 @@ def _pays(
     return held_out_score(learned.best, judged, far) <= held_out_score(drawn.best, judged, far)
 
 
-def _learned_starts(
-    prepared: Prepared,
-    starts: Starts,
-    train: Segments,
-    validation: Segments,
-    options: RFFPSROptions,
-    learning: FeatureLearningOptions,
-    generator: np.random.Generator,
-    progress: Progress,
-) -> Starts | None:
-    """Return starts with learned features, in which the state has no weight yet.
-
-    None where columns are so many that a step would cost too much. The weights of the loss in the
-    refinement that follows are those of the ARX term as it was fitted alone: the learned one, which
-    has the NARX term beside it, may not stand alone.
-    """
-    alone = starts.reference.parameters
-    found = _learned(
-        prepared, starts.best, alone, train, validation, options, learning, generator, progress
-    )
-    if found is None:
-        return None
-    best, learned = found
-    told_by = best._replace(parameters=best.parameters._replace(arx=alone.arx))
-    notes = starts.notes | learned.notes()
-    return Starts(best, best, told_by, learned.score, notes, learned=True)
-
-
 def _learned(
     prepared: Prepared,
     start: InitialPredictor,
     alone: TrainableParameters,
-    train: Segments,
-    validation: Segments,
     options: RFFPSROptions,
+    settings: FitSettings,
     learning: FeatureLearningOptions,
     generator: np.random.Generator,
     progress: Progress,
 ) -> tuple[InitialPredictor, LearnedFeatures] | None:
-    """Return the predictor with learned features, and how they were; None if not affordable."""
+    """Return the predictor with learned features, and how they were learned.
+
+    None where columns are so many that a step would cost too much.
+    """
+    single = start.structure.astype(np.float32)
+    train = training_segments(prepared.train, single, options, settings)
+    validation = judged_segments(prepared.validation, single, options, settings)
     columns, acted = train.observations.shape[2], train.actions.shape[2]
     learning = replace(learning, horizon=min(options.rollout_horizon, options.future))
     past = start.structure.arx_past, start.structure.narx_past
@@ -143,7 +125,6 @@ def _learned(
     if fitting is None:
         return None
     structure = start.structure._replace(limits=standard_limits(prepared, options.margin))
-    single = start.structure.astype(np.float32)
     weights = loss_weights(single, alone.astype(np.float32), train, fitting.horizon)
     learned = learn_features(
         start.parameters,
