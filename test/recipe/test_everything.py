@@ -28,6 +28,8 @@ from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.swings import QUICK, swings
 
+pytestmark = pytest.mark.long
+
 FOLDS = 3
 
 

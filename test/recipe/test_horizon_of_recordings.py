@@ -51,6 +51,7 @@ def oscillations(count: int, ticks: int) -> list[Trajectory]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "ticks", "horizon"), [(3, 200, 30), (9, 100, 45), (9, 600, 35)])
 def test_a_horizon_is_judged_where_recordings_hold_it(count: int, ticks: int, horizon: int) -> None:
     data = oscillations(count, ticks)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from rffpsr_ros.data.summary import summarise
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -58,6 +59,7 @@ GOOD = RFFPSROptions(
 POOR = replace(GOOD, arx_past=0, narx_past=0, narx_features=0)
 
 
+@pytest.mark.long
 def test_a_trial_begun_before_its_rival_was_known_is_given_up_all_the_same() -> None:
     alone, together = fold_learner(THIS_PROCESS), fold_learner(workers := Together())
     for options in (GOOD, POOR):

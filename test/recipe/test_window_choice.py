@@ -105,6 +105,7 @@ def test_windows_are_short_unless_longer_ones_are_clearly_better(
     assert chosen.notes[0].startswith(f"windows of {expected} ticks, by the error on all parts")
 
 
+@pytest.mark.long
 def test_a_hundred_ticks_give_a_blend_and_fewer_a_single_model() -> None:
     quick: dict[str, Any] = {"features": 20, "iterations": 5, "narx_features": 10}
     model = RFFPSR(**quick).fit([record(110)])

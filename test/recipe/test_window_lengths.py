@@ -1,6 +1,7 @@
 """Windows reach no further than the recordings can tell, and it is said."""
 
 import numpy as np
+import pytest
 
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
@@ -49,6 +50,7 @@ def test_without_an_arx_term_windows_are_as_asked() -> None:
     assert supported_windows(paper, runs(2, 100, 50), SETTINGS) == (paper, ())
 
 
+@pytest.mark.long
 def test_a_length_that_was_asked_for_stays() -> None:
     asked = RFFPSROptions(past=40)
     options, _ = supported_windows(asked, runs(100, 60, 1), SETTINGS)

@@ -39,6 +39,7 @@ def runs(count: int, seed: int) -> list[Trajectory]:
     return made
 
 
+@pytest.mark.long
 def test_directions_are_the_principal_ones() -> None:
     rows = np.concatenate([run.observations for run in runs(3, 0)])
     projection = fit_projection(runs(3, 0), 6, seed=0)

@@ -129,6 +129,7 @@ def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) 
         np.testing.assert_allclose(model.predict(after, run.actions[21:24]), expected)
 
 
+@pytest.mark.long
 def test_the_model_file_holds_the_whole_ensemble(
     learned: EnsembleModel, run: Trajectory, tmp_path: Path
 ) -> None:

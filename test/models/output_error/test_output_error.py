@@ -113,6 +113,8 @@ def test_the_rest_of_a_recording_may_be_too_short_for_a_window(
         OutputError(past=8).fit([short, short])
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_recordings_of_nothing_but_gaps_are_refused() -> None:
     seen = np.tile([[1.0], [np.nan]], (50, 1))
     with pytest.raises(InputError, match="no stretch of the recordings has 5 ticks"):

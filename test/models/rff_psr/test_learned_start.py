@@ -54,6 +54,7 @@ def test_learned_features_forecast_better_and_are_told_of(
     assert notes["score_after"] <= notes["score_before"]
 
 
+@pytest.mark.long
 def test_a_file_keeps_sigmoids(tmp_path: Path) -> None:
     model = learned(True, iterations=2, narx_learning="on", narx_units="sigmoids")
     model.save(tmp_path / "model.psr")

@@ -161,6 +161,7 @@ def test_a_purely_two_stage_model_stands_in_with_expected_features() -> None:
     np.testing.assert_allclose(after.belief, extended @ inverse @ covariance @ features, rtol=1e-8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gap", [0.0, 0.05])
 def test_training_takes_unequal_runs_and_gaps(gap: float) -> None:
     draw = np.random.default_rng(4)

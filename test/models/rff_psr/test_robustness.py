@@ -141,6 +141,7 @@ def test_a_start_in_mid_recording(synthetic_model: RFFPSRModel, long_run: Trajec
     assert np.mean(entered) < 1.1 * np.mean(running)
 
 
+@pytest.mark.long
 def test_a_history_shorter_than_the_regression_needs(
     synthetic_model: RFFPSRModel, long_run: Trajectory
 ) -> None:
