@@ -58,7 +58,7 @@ class NodeProcess:
         executable: str,
         arguments: Sequence[str],
         environment: dict[str, str],
-        lock: IO[str] | None = None,
+        lock: IO[str],
     ):
         self.lines: list[str] = []
         self.process = subprocess.Popen(
@@ -67,7 +67,7 @@ class NodeProcess:
             stderr=subprocess.STDOUT,
             text=True,
             env=environment,
-            pass_fds=[lock.fileno()] if lock else [],
+            pass_fds=[lock.fileno()],
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -263,7 +263,7 @@ class Ros:
     else meets them.
     """
 
-    def __init__(self, domain: int, folder: Path, lock: IO[str] | None = None) -> None:
+    def __init__(self, domain: int, folder: Path, lock: IO[str]) -> None:
         self.domain = domain
         self.folder = folder
         self._lock = lock

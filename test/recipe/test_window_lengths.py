@@ -50,7 +50,6 @@ def test_without_an_arx_term_windows_are_as_asked() -> None:
     assert supported_windows(paper, runs(2, 100, 50), SETTINGS) == (paper, ())
 
 
-@pytest.mark.long
 def test_a_length_that_was_asked_for_stays() -> None:
     asked = RFFPSROptions(past=40)
     options, _ = supported_windows(asked, runs(100, 60, 1), SETTINGS)
@@ -60,6 +59,7 @@ def test_a_length_that_was_asked_for_stays() -> None:
     assert "windows of 10 instead of 20 ticks" in note
 
 
+@pytest.mark.long
 def test_the_choice_stands_in_the_model() -> None:
     learner = RFFPSR(features=20, narx_features=10, iterations=5)
     model = learner.fit(runs(40, 30, 1))

@@ -39,7 +39,6 @@ def runs(count: int, seed: int) -> list[Trajectory]:
     return made
 
 
-@pytest.mark.long
 def test_directions_are_the_principal_ones() -> None:
     rows = np.concatenate([run.observations for run in runs(3, 0)])
     projection = fit_projection(runs(3, 0), 6, seed=0)
@@ -50,6 +49,7 @@ def test_directions_are_the_principal_ones() -> None:
     np.testing.assert_allclose(back, rows.mean(0) + centred @ dense @ dense.T, atol=1e-6)
 
 
+@pytest.mark.long
 def test_forecasts_come_back_in_the_original_units(tmp_path: Path) -> None:
     train, test = runs(6, 0), runs(2, 1)
     model = Compressed(

@@ -129,7 +129,6 @@ def test_a_member_that_runs_away_is_replaced_by_the_linear_one(run: Trajectory) 
         np.testing.assert_allclose(model.predict(after, run.actions[21:24]), expected)
 
 
-@pytest.mark.long
 def test_the_model_file_holds_the_whole_ensemble(
     learned: EnsembleModel, run: Trajectory, tmp_path: Path
 ) -> None:
@@ -141,6 +140,7 @@ def test_the_model_file_holds_the_whole_ensemble(
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.long
 def test_a_long_recording_is_cut_and_a_short_one_gives_a_single_model() -> None:
     learner = RFFPSR(**QUICK, narx_learning="off")
     assert isinstance(learner.fit(pendulum_runs(1, 300, 2)), EnsembleModel)

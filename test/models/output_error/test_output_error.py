@@ -113,14 +113,13 @@ def test_the_rest_of_a_recording_may_be_too_short_for_a_window(
         OutputError(past=8).fit([short, short])
 
 
-@pytest.mark.long
-@pytest.mark.long
 def test_recordings_of_nothing_but_gaps_are_refused() -> None:
     seen = np.tile([[1.0], [np.nan]], (50, 1))
     with pytest.raises(InputError, match="no stretch of the recordings has 5 ticks"):
         OutputError().fit([Trajectory(seen, np.arange(100.0), 0.1)])
 
 
+@pytest.mark.long
 def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Trajectory) -> None:
     less = {"narx_features": 2, "refinement": "none", "folds": 3}
     settings = RecipeSettings(state_space_weights=1)  # these would take their share
@@ -135,6 +134,7 @@ def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Tr
     assert simulation_rmse(model, test_run, 5)[0] < 0.9 * simulation_rmse(near, test_run, 5)[0]
 
 
+@pytest.mark.long
 def test_short_recordings_have_no_far_horizons() -> None:
     runs = [tanks(100, seed) for seed in range(9)]
     model = RFFPSR(**QUICK).fit(runs)

@@ -54,7 +54,6 @@ def test_learned_features_forecast_better_and_are_told_of(
     assert notes["score_after"] <= notes["score_before"]
 
 
-@pytest.mark.long
 def test_a_file_keeps_sigmoids(tmp_path: Path) -> None:
     model = learned(True, iterations=2, narx_learning="on", narx_units="sigmoids")
     model.save(tmp_path / "model.psr")
@@ -64,6 +63,7 @@ def test_a_file_keeps_sigmoids(tmp_path: Path) -> None:
     np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.long
 def test_sigmoids_find_a_bend_that_waves_do_not() -> None:
     def best(units: str) -> float:
         """Return the score of the best of three: with so few ticks a descent needs luck."""

@@ -161,7 +161,6 @@ def test_a_purely_two_stage_model_stands_in_with_expected_features() -> None:
     np.testing.assert_allclose(after.belief, extended @ inverse @ covariance @ features, rtol=1e-8)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("gap", [0.0, 0.05])
 def test_training_takes_unequal_runs_and_gaps(gap: float) -> None:
     draw = np.random.default_rng(4)
@@ -174,6 +173,7 @@ def test_training_takes_unequal_runs_and_gaps(gap: float) -> None:
     assert np.isfinite(model.record.metrics["validation_mse"]).all()
 
 
+@pytest.mark.long
 def test_one_seed_one_model_whatever_the_process() -> None:
     program = (
         "import hashlib, sys; sys.path.insert(0, 'test/models/rff_psr')\n"

@@ -141,7 +141,6 @@ def test_a_start_in_mid_recording(synthetic_model: RFFPSRModel, long_run: Trajec
     assert np.mean(entered) < 1.1 * np.mean(running)
 
 
-@pytest.mark.long
 def test_a_history_shorter_than_the_regression_needs(
     synthetic_model: RFFPSRModel, long_run: Trajectory
 ) -> None:
@@ -152,6 +151,7 @@ def test_a_history_shorter_than_the_regression_needs(
     np.testing.assert_array_equal(short.belief, state.belief)
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_steps(synthetic_model: RFFPSRModel) -> None:
     """One filter, to the end as good as filters started shortly before, on the same ticks."""
     (once,) = synthetic_runs(1, 5_000, 11)
