@@ -1,7 +1,9 @@
 """What a training of the learner does: it goes on from the newest model or begins anew.
 
-One that the learner began by itself holds some new episodes out, and only a model that forecasts
-them better than the one before takes its place. This is without ROS.
+It begins anew where it cannot go on, and where episodes have grown to more than twice what the
+recipe decided by: decisions follow the data, at a cost that all that was learned from bounds. A
+training that the learner began by itself holds some new episodes out, and only a model that
+forecasts them better than the one before takes its place. This is without ROS.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
+from rffpsr_ros.recipe.more.learn_more import OUTGROWN, chosen_with
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.recordings import store_recordings
@@ -55,6 +58,8 @@ class Base(NamedTuple):
     path: Path
     model: PredictiveModel[Any]
     new: Sequence[Path]
+    outgrown: bool
+    """Whether all that it knows is there, and so much more that learning anew is worth it."""
 
 
 def retrain(
@@ -69,37 +74,63 @@ def retrain(
     InputError
         If the bags do not give a model.
     """
-    bags = all_bags(request["bags"])
-    base = _base(request["start"], request["channels"], bags)
+    bags, told = all_bags(request["bags"]), (progress, before_learning)
+    base = _base(request["start"], request["channels"], bags, request["forget"])
     if isinstance(base, str):
-        trained = train(
-            bags,
-            _with_processes(request),
-            split=ALL,
-            keep=_can_go_on(request["channels"]),
-            progress=progress,
-            before_learning=before_learning,
-        )
-        return Retrained(trained, [*map(str, bags)], f"trained on all {len(bags)} episodes{base}")
+        return _anew(request, bags, f"trained on all {len(bags)} episodes{base}", *told)
     judged = base.new[::-JUDGING] if request["automatic"] and len(base.new) > 1 else []
+    if base.outgrown:
+        learned_from = [bag for bag in bags if bag not in judged]
+        why = f"more than {OUTGROWN:g} times what {base.path.name} was decided by"
+        decision = f"trained anew on {len(learned_from)} episodes, {why}"
+        made = _anew(request, learned_from, decision, *told)
+    else:
+        made = _going_on(request, base, [bag for bag in base.new if bag not in judged], progress)
+    return _better(base, made, judged, progress) if judged else made
+
+
+def _anew(
+    request: Mapping[str, Any],
+    bags: Sequence[Path],
+    decision: str,
+    progress: Progress,
+    before_learning: Callable[[TrainingPlan], None],
+) -> Retrained:
+    trained = train(
+        bags,
+        _with_processes(request),
+        split=ALL,
+        keep=_can_go_on(request["channels"]),
+        progress=progress,
+        before_learning=before_learning,
+    )
+    return Retrained(trained, [*map(str, bags)], decision)
+
+
+def _going_on(
+    request: Mapping[str, Any], base: Base, bags: Sequence[Path], progress: Progress
+) -> Retrained:
     more = train_more(
         base.path,
-        [bag for bag in base.new if bag not in judged],
+        bags,
         forget=request["forget"],
         processes=request["channels"].get("learning", {}).get(PROCESSES, request["processes"]),
         progress=progress,
     )
-    damage = more.trained.warnings
-    learned = f"went on from {base.path.name} with {len(base.new) - len(judged)} new episodes"
-    if not judged:
-        return Retrained(more.trained, more.bags, learned, damage)
+    decision = f"went on from {base.path.name} with {len(bags)} new episodes"
+    return Retrained(more.trained, more.bags, decision, more.trained.warnings)
+
+
+def _better(base: Base, made: Retrained, judged: Sequence[Path], progress: Progress) -> Retrained:
+    """Return what was made if it forecasts held-out episodes better; else the old model stays."""
+    assert made.trained is not None
     progress("judging", 0.0)
-    old, new = _errors((base.model, more.trained.model), judged)
+    old, new = _errors((base.model, made.trained.model), judged)
     told = f"error {new:.3g} against {old:.3g} standard deviations on {len(judged)} held out"
     if new < old:
-        decision = f"{learned}; the new model is better: {told}"
-        return Retrained(more.trained, more.bags, decision, damage)
-    return Retrained(None, (), f"{learned}; the new model is not better: {told}", damage)
+        return made._replace(decision=f"{made.decision}; the new model is better: {told}")
+    decision = f"{made.decision}; the new model is not better: {told}"
+    return Retrained(None, (), decision, made.warnings)
 
 
 def _with_processes(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,20 +147,26 @@ def _can_go_on(channels: Mapping[str, Any]) -> bool:
     return plain and not policy and learning.get("refinement") != "window"
 
 
-def _base(start: str, channels: Mapping[str, Any], bags: Sequence[Path]) -> Base | str:
+def _base(
+    start: str, channels: Mapping[str, Any], bags: Sequence[Path], forget: float
+) -> Base | str:
     """Return what learning can go on from; else, in words that end a sentence, why not."""
     path = Path(start)
     if not start or not path.exists():
         return ""
     try:
         model = load_model(path)
-        known = read_kept(kept_path(path), model).bags
+        kept, known = read_kept(kept_path(path), model)
         if not _same_columns(model, channels):
             return f": the channels are others than those of {path.name}"
     except InputError as problem:
         return f": learning could not go on ({problem})"
     new = [bag for bag in bags if str(bag) not in known]
-    return Base(path, model, new) if new else f": {path.name} knows every episode"
+    if not new:
+        return f": {path.name} knows every episode"
+    all_there = not forget and len(known) + len(new) == len(bags)
+    ticks = kept.ticks / len(known) * len(bags)  # new episodes are read later: as long as the known
+    return Base(path, model, new, all_there and ticks > OUTGROWN * chosen_with(model, kept))
 
 
 def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> bool:

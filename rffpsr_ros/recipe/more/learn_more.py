@@ -107,7 +107,8 @@ def _learned_more(
         else:
             refreshed.append(member)
     progress("blend", 0.0)
-    told = _told(kept, len(new), ticks, forget)
+    chosen = chosen_with(served, kept)
+    told = _told(kept, len(new), ticks, forget, in_all / chosen)
     if isinstance(model, EnsembleModel):
         made: PredictiveModel[Any] = blended_anew(
             model, refreshed, mix, max(len(kept.stages), 1), settings
@@ -121,8 +122,8 @@ def _learned_more(
         folds = len(kept.stages)
         made, everything = again(served, kept.everything, made, folds, progress, workers)
     notes = (*(one for one in served.record.notes if not one.startswith(_MORE)), *damage, told)
-    options = dict(model.record.options)
-    made = made.replaced(record=TrainingRecord(options, made.record.metrics, notes))
+    options, metrics = dict(model.record.options), {**made.record.metrics, _CHOSEN: chosen}
+    made = made.replaced(record=TrainingRecord(options, metrics, notes))
     after = Kept(
         tuple(one.stages for one in more[: len(kept.stages)]),
         everything,
@@ -134,14 +135,27 @@ def _learned_more(
     return Learned(made, after)
 
 
+OUTGROWN = 2.0
+"""Times as much data as the recipe decided by are worth deciding anew."""
+
 _MORE = "learned more from "
+_CHOSEN = "chosen_with_ticks"
 
 
-def _told(kept: Kept, count: int, ticks: int, forget: float) -> str:
+def chosen_with(model: PredictiveModel[Any], kept: Kept) -> float:
+    """Return of how many ticks the recipe decided what stays when learning goes on."""
+    return float(model.record.metrics.get(_CHOSEN, kept.ticks))
+
+
+def _told(kept: Kept, count: int, ticks: int, forget: float, growth: float) -> str:
     forgot = f", of which the older ones count {1 - forget:.3g} of before" if forget else ""
+    outgrown = (
+        f"; there are {growth:.2g} times the data by now that they were chosen with, and learning"
+        " anew from all may give a better model"
+    )
     return (
         f"{_MORE}{count} new recordings with {ticks} ticks, {kept.learned + count} in all{forgot};"
-        " windows, drawn features, ranks and ridges are as before"
+        f" windows, drawn features, ranks and ridges are as before{outgrown * (growth >= OUTGROWN)}"
     )
 
 

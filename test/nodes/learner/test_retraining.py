@@ -13,8 +13,9 @@ from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.nodes.learner import retraining
 from rffpsr_ros.nodes.learner.training_process import carry_out
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
+from test.swings import QUICK
 
-LEARNING = {"iterations": 5, "features": 20, "folds": 1, "narx_features": 10}
+LEARNING = {**QUICK, "iterations": 0, "folds": 1, "narx_learning": "off"}
 
 
 @pytest.fixture
@@ -61,6 +62,28 @@ def test_it_goes_on_with_the_episodes_that_the_model_does_not_know(
     assert not list(tmp_path.glob(".*"))
 
 
+def test_it_begins_anew_where_episodes_have_more_than_doubled(
+    ask: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    ask(range(2))
+    assert ask(range(4))["decision"] == "went on from arm.psr with 2 new episodes"
+    channels = load_model(tmp_path / "arm.psr").signature.channels
+    assert channels is not None
+
+    def outgrown(seeds: range, forget: float = 0.0) -> bool:
+        bags = [tmp_path / f"bag{seed}" for seed in seeds]
+        base = retraining._base(str(tmp_path / "arm.psr"), channels, bags, forget)
+        assert isinstance(base, retraining.Base)
+        return base.outgrown
+
+    assert outgrown(range(5))
+    assert not outgrown(range(5), forget=0.1)
+    assert not outgrown(range(1, 6)), "of the first episode only the model knows"
+    told = "trained anew on 5 episodes, more than 2 times what arm.psr was decided by"
+    assert ask(range(5))["decision"] == told
+    assert not outgrown(range(6))
+
+
 def test_it_begins_anew_where_it_cannot_go_on(
     ask: Callable[..., dict[str, Any]], workshop: Any, tmp_path: Path
 ) -> None:
@@ -75,12 +98,14 @@ def test_it_begins_anew_where_it_cannot_go_on(
 
 
 @pytest.mark.parametrize(("errors", "better"), [([0.2, 0.1], True), ([0.1, 0.1], False)])
+@pytest.mark.parametrize("first", [0, 1])
 def test_only_a_better_model_takes_the_place_of_the_one_before(
     ask: Callable[..., dict[str, Any]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     errors: list[float],
     better: bool,
+    first: int,
 ) -> None:
     ask(range(2))
     before = (tmp_path / "arm.psr").read_bytes()
@@ -91,8 +116,9 @@ def test_only_a_better_model_takes_the_place_of_the_one_before(
         return errors
 
     monkeypatch.setattr(retraining, "_errors", judge)
-    told = ask(range(5), automatic=True)
+    told = ask(range(first, 5), automatic=True)
     assert [bag.name for bag in judged] == ["bag4"]
+    assert told["decision"].startswith("trained anew" if first == 0 else "went on")
     assert f"error {errors[1]:.3g} against {errors[0]:.3g}" in told["decision"]
     assert ((tmp_path / "arm.psr").read_bytes() == before) != better
     assert ("model" in told) == better
