@@ -7,7 +7,14 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.event_handlers import OnProcessExit
 
-from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node, number
+from rffpsr_ros.nodes.launching.common import (
+    argument,
+    checked,
+    common_arguments,
+    flag,
+    node,
+    number,
+)
 from rffpsr_ros.nodes.launching.gazebo import PACE, gazebo, gazebo_installed
 from rffpsr_ros.nodes.launching.simulation import (
     SYSTEMS,
@@ -62,24 +69,26 @@ def generate_launch_description():
     """Return the arguments and everything that is started."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument("episodes", default_value="25", description="how many"),
-            DeclareLaunchArgument("duration", default_value="10.0", description="s of each"),
-            DeclareLaunchArgument(
-                "dataset_directory",
-                default_value="",
-                description="the folder of the episodes; empty: as in params_file, else the"
-                " learner's default",
+            *checked(
+                DeclareLaunchArgument("episodes", default_value="25", description="how many"),
+                DeclareLaunchArgument("duration", default_value="10.0", description="s of each"),
+                DeclareLaunchArgument(
+                    "dataset_directory",
+                    default_value="",
+                    description="the folder of the episodes; empty: as in params_file, else the"
+                    " learner's default",
+                ),
+                DeclareLaunchArgument(
+                    "gazebo",
+                    default_value="",
+                    description="true or false; empty: Gazebo if it is installed",
+                ),
+                DeclareLaunchArgument(
+                    "headless", default_value="true", description="whether to start no window"
+                ),
+                *simulation_arguments("system", "world", "speed", "seed", world="arm"),
+                *common_arguments("params_file", "namespace", "use_sim_time", "log_level"),
             ),
-            DeclareLaunchArgument(
-                "gazebo",
-                default_value="",
-                description="true or false; empty: Gazebo if it is installed",
-            ),
-            DeclareLaunchArgument(
-                "headless", default_value="true", description="whether to start no window"
-            ),
-            *simulation_arguments("system", "world", "speed", "seed", world="arm"),
-            *common_arguments("params_file", "namespace", "use_sim_time", "log_level"),
             OpaqueFunction(function=collection),
         ]
     )

@@ -9,7 +9,16 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node
+from rffpsr_ros.nodes.controller.interface import CONTROLLER
+from rffpsr_ros.nodes.launching.common import (
+    argument,
+    checked,
+    common_arguments,
+    flag,
+    node,
+    number,
+)
+from rffpsr_ros.nodes.launching.node_parameters import given_parameters, parameter_arguments
 from rffpsr_ros.nodes.launching.simulation import (
     follows_simulation,
     simulation_arguments,
@@ -20,29 +29,31 @@ from rffpsr_ros.nodes.launching.simulation import (
 def closed_loop(context):
     """Return the controller, and the robot if it is a simulated one."""
     model = argument(context, "model_path")
-    dry = {"dry_run": True} if flag(context, "dry_run") else {}
+    given = given_parameters(context, CONTROLLER, "seed")  # which is the simulation's
     if flag(context, "learned"):
         if not model:
             raise InputError("learned is true; then model_path must name the model that is to play")
-        clock = {"model_path": model, "publish_clock": True, "use_sim_time": False}
-        robot = [node(context, "simulator_node", clock)]
-        return [*robot, node(context, "controller_node", {**dry, "use_sim_time": True})]
+        clock = {"publish_clock": True, "use_sim_time": False, "speed": number(context, "speed")}
+        robot = [node(context, "simulator_node", {"model_path": model, **clock})]
+        return [*robot, node(context, "controller_node", {**given, "use_sim_time": True})]
     simulated = argument(context, "world") or argument(context, "system")
     robot = [simulator(context, in_lockstep=bool(follows_simulation(context)))] if simulated else []
     time = follows_simulation(context) if simulated else {}
-    return [*robot, node(context, "controller_node", {**dry, **time})]
+    return [*robot, node(context, "controller_node", {**given, **time})]
 
 
 def generate_launch_description():
-    """Return the arguments and the nodes."""
+    """Return the arguments, each of the controller's parameters among them, and the nodes."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument("dry_run", default_value="", description="true: only plan"),
-            DeclareLaunchArgument(
-                "learned", default_value="", description="true: the model plays the robot"
+            *checked(
+                DeclareLaunchArgument(
+                    "learned", default_value="", description="true: the model plays the robot"
+                ),
+                *simulation_arguments("system", "world", "speed", "seed"),
+                *common_arguments(),
+                *parameter_arguments(CONTROLLER, "seed"),
             ),
-            *simulation_arguments("system", "world", "speed", "seed"),
-            *common_arguments(),
             OpaqueFunction(function=closed_loop),
         ]
     )

@@ -7,7 +7,7 @@ the filter serves the model as soon as it is written.
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from rffpsr_ros.nodes.launching.common import common_arguments, node
+from rffpsr_ros.nodes.launching.common import checked, common_arguments, node
 from rffpsr_ros.nodes.launching.simulation import (
     follows_simulation,
     simulated,
@@ -30,8 +30,10 @@ def generate_launch_description():
     """Return the arguments and the nodes."""
     return LaunchDescription(
         [
-            *simulation_arguments("system", "world", "speed", "seed"),
-            *common_arguments(),
+            *checked(
+                *simulation_arguments("system", "world", "speed", "seed"),
+                *common_arguments(),
+            ),
             OpaqueFunction(function=simulated_robot),
             OpaqueFunction(function=learner_and_filter),
         ]

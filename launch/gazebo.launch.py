@@ -3,7 +3,7 @@
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 
-from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, node
+from rffpsr_ros.nodes.launching.common import argument, checked, common_arguments, flag, node
 from rffpsr_ros.nodes.launching.gazebo import PACE, gazebo
 from rffpsr_ros.nodes.launching.simulation import excitation, simulated, simulation_arguments
 
@@ -25,17 +25,21 @@ def generate_launch_description():
     """Return the arguments and everything that is started."""
     return LaunchDescription(
         [
-            *simulation_arguments("world", "seed", "excite", world="arm"),
-            DeclareLaunchArgument("speed", default_value="1.0", description="leave it: Gazebo's"),
-            DeclareLaunchArgument(
-                "headless", default_value="false", description="whether to start no window"
+            *checked(
+                *simulation_arguments("world", "seed", "excite", world="arm"),
+                DeclareLaunchArgument(
+                    "speed", default_value="1.0", description="leave it: Gazebo's"
+                ),
+                DeclareLaunchArgument(
+                    "headless", default_value="false", description="whether to start no window"
+                ),
+                DeclareLaunchArgument(
+                    "record",
+                    default_value="false",
+                    description="whether to record episodes of 10 s by itself",
+                ),
+                *common_arguments(use_sim_time="true"),
             ),
-            DeclareLaunchArgument(
-                "record",
-                default_value="false",
-                description="whether to record episodes of 10 s by itself",
-            ),
-            *common_arguments(use_sim_time="true"),
             OpaqueFunction(function=robot_and_nodes),
         ]
     )

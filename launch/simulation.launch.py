@@ -3,7 +3,7 @@
 from launch import LaunchDescription
 from launch.actions import OpaqueFunction
 
-from rffpsr_ros.nodes.launching.common import common_arguments
+from rffpsr_ros.nodes.launching.common import checked, common_arguments
 from rffpsr_ros.nodes.launching.simulation import simulated_robot, simulation_arguments
 
 
@@ -11,8 +11,10 @@ def generate_launch_description():
     """Return the arguments and the nodes."""
     return LaunchDescription(
         [
-            *simulation_arguments(),
-            *common_arguments("params_file", "namespace", "use_sim_time", "log_level"),
+            *checked(
+                *simulation_arguments(),
+                *common_arguments("params_file", "namespace", "use_sim_time", "log_level"),
+            ),
             OpaqueFunction(function=simulated_robot),
         ]
     )

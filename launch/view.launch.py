@@ -10,7 +10,13 @@ from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch_ros.actions import Node
 
-from rffpsr_ros.nodes.launching.common import argument, common_arguments, flag, require_packages
+from rffpsr_ros.nodes.launching.common import (
+    argument,
+    checked,
+    common_arguments,
+    flag,
+    require_packages,
+)
 from rffpsr_ros.nodes.launching.ghost import ghost, robot_description, root_link
 from rffpsr_ros.nodes.shared.package_files import package_folder
 
@@ -51,21 +57,25 @@ def generate_launch_description():
     """Return the arguments and everything that is started."""
     return LaunchDescription(
         [
-            DeclareLaunchArgument("urdf", default_value="", description="a URDF; empty: the arm's"),
-            DeclareLaunchArgument(
-                "rviz_config", default_value="", description="of RViz; empty: the arm's"
+            *checked(
+                DeclareLaunchArgument(
+                    "urdf", default_value="", description="a URDF; empty: the arm's"
+                ),
+                DeclareLaunchArgument(
+                    "rviz_config", default_value="", description="of RViz; empty: the arm's"
+                ),
+                DeclareLaunchArgument(
+                    "channel",
+                    default_value="joints",
+                    description="the observation channel that holds the joints' positions",
+                ),
+                DeclareLaunchArgument(
+                    "predicted",
+                    default_value="/rffpsr_filter/predicted",
+                    description="the filter's forecast; its parameter lead says how far ahead",
+                ),
+                *common_arguments("use_sim_time"),
             ),
-            DeclareLaunchArgument(
-                "channel",
-                default_value="joints",
-                description="the observation channel that holds the joints' positions",
-            ),
-            DeclareLaunchArgument(
-                "predicted",
-                default_value="/rffpsr_filter/predicted",
-                description="the filter's forecast; its parameter lead says how far ahead",
-            ),
-            *common_arguments("use_sim_time"),
             OpaqueFunction(function=view),
         ]
     )

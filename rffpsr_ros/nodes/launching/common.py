@@ -7,25 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from launch import LaunchContext
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from rffpsr_ros.errors import InputError, did_you_mean
 from rffpsr_ros.nodes.shared.package_files import package_folder
+from rffpsr_ros.nodes.shared.parameters import misspelt
 
 PACKAGE = "rffpsr_ros"
 BRIDGE = "gazebo_bridge_"
 """How the names of files in ``config`` begin that are for ros_gz_bridge, not for nodes."""
 
-_UNSET = "empty: as in params_file, else the node's default"
-_COMMON = {
+UNSET = "empty: as in params_file, else the node's default"
+COMMON = {
     "params_file": "a parameter file, or the name of one that this package brings, such as jackal",
     "model_path": "the model file; empty: as in params_file, else the learner writes a new one and"
     " the filter serves the newest",
     "namespace": "the namespace of the nodes and of their relative topics",
-    "use_sim_time": f"true: time is that of /clock; {_UNSET}",
-    "autostart": f"true: lifecycle nodes configure and activate by themselves; {_UNSET}",
+    "use_sim_time": f"true: time is that of /clock; {UNSET}",
+    "autostart": f"true: lifecycle nodes configure and activate by themselves; {UNSET}",
     "log_level": "debug, info, warn, error or fatal",
     "respawn": "whether filter, learner and controller are started again when they have ended; a"
     " controller waits to be enabled then",
@@ -40,9 +42,23 @@ def common_arguments(*names: str, **defaults: str) -> list[Any]:
     """Return the declarations of common arguments (by default of all of them)."""
     defaults = {**_DEFAULTS, **defaults}
     return [
-        DeclareLaunchArgument(name, default_value=defaults.get(name, ""), description=_COMMON[name])
-        for name in names or _COMMON
+        DeclareLaunchArgument(name, default_value=defaults.get(name, ""), description=COMMON[name])
+        for name in names or COMMON
     ]
+
+
+def checked(*arguments: Any) -> list[Any]:
+    """Return declarations of arguments, and the check of what is given.
+
+    Launch passes over an argument that nobody declares; one that looks misspelt is warned of.
+    """
+    names = [one.name for one in arguments]
+
+    def check(context: LaunchContext) -> None:
+        for sentence in misspelt(context.launch_configurations, names):
+            get_logger().warning(sentence.replace("parameter", "launch argument", 1))
+
+    return [*arguments, OpaqueFunction(function=check)]
 
 
 def argument(context: LaunchContext, name: str) -> str:

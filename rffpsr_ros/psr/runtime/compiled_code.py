@@ -4,14 +4,18 @@
     python -m rffpsr_ros.psr.runtime.compiled_code 5 ensemble       what models of this form need,
                                                                     less urgently than all else
 
-It is the same for all models. What is made is kept for the user, see `compiling`. Imported only
-where numba is installed.
+It is the same for all models. What is made is kept for the user, see `compiling`; processes make it
+one after the other, so that the later find it, however often a node is started meanwhile. Imported
+only where numba is installed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rffpsr_ros.numerics.priority import stand_back
@@ -66,13 +70,30 @@ def make(form: str) -> None:
         function.compile(signature)
 
 
+@contextmanager
+def alone(form: str) -> Iterator[None]:
+    """Wait until no other process makes code of a form where this one would keep it."""
+    try:
+        folder = Path(FORMS[form][0].function._cache.cache_path)
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".compiling").open("w")
+    except (TypeError, OSError):  # nowhere to keep it
+        yield
+        return
+    with lock:
+        with suppress(OSError):  # of file systems that know no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def main(words: Sequence[str]) -> int:
     """Make the code of forms, by default of all of them, with a niceness if one stands first."""
     niceness, *forms = words or ["0"]
     if int(niceness):
         stand_back(int(niceness))
     for form in forms or FORMS:
-        make(form)
+        with alone(form):
+            make(form)
     return 0
 
 

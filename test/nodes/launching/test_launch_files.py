@@ -20,7 +20,7 @@ from rffpsr_ros.signals.channel_file import load_channels
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 FILES = sorted(path.name for path in (CHECKOUT / "launch").glob("*.launch.py"))
-PATIENCE = 40.0
+PATIENCE = 120.0
 COMMON = {"params_file", "model_path", "namespace", "use_sim_time", "autostart", "log_level"}
 
 
@@ -146,14 +146,21 @@ def test_arguments_reach_the_node(
         "use_sim_time:=true",
         "autostart:=true",
         "log_level:=warn",
+        "lead:=3",
+        "deadline:=2",
+        "addapt:=true",
     )
-    names = ["model_path", "use_sim_time", "autostart"]
+    names = ["model_path", "use_sim_time", "autostart", "lead", "deadline", "adapt"]
     request = GetParameters.Request(names=names)
     answer = ros.peer.call("/left/rffpsr_filter/get_parameters", GetParameters, request)
-    path, sim_time, autostart = answer.values
+    path, sim_time, autostart, lead, deadline, adapt = answer.values
     assert path.string_value == str(synthetic_model)
     assert sim_time.bool_value
     assert autostart.bool_value
+    assert lead.integer_value == 3
+    assert deadline.double_value == 2.0
+    assert not adapt.bool_value
+    assert "launch argument 'addapt' is unknown; did you mean 'adapt'?" in started.output
     assert "serving" not in started.output  # that is information, less than a warning
     assert started.end() == 0
 
@@ -342,6 +349,8 @@ def test_without_gazebo_it_says_what_to_do(launch: Callable[..., Launched]) -> N
         (("simulation.launch.py", "speed:=fast"), "'fast'; it must be a number"),
         (("learner.launch.py", "params_file:=nowhere.yaml"), "no parameter file 'nowhere.yaml'"),
         (("filter.launch.py", "use_sim_time:=yes"), "it must be true or false"),
+        (("filter.launch.py", "adapt:=perhaps"), "adapt is 'perhaps'; it must be true or false"),
+        (("learner.launch.py", "retrain_after:=2.5"), "'2.5'; it must be a whole number"),
     ],
 )
 def test_faults_are_one_sentence(

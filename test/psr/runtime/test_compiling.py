@@ -1,6 +1,7 @@
 """What is kept of compiled functions is that of all files that they are made of."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,15 @@ def test_code_that_was_made_is_what_models_call() -> None:
     CompiledStep(parameters, structure, *SCALING, WEIGHTS, (0.0, 1.0), expected)
     after = [len(function.signatures) for function, _ in compiled_code.FORMS["single"]]
     assert known == after
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="needs Linux's list of locks")
+def test_processes_make_code_one_after_the_other() -> None:
+    compiled_code.make("single")  # so that the other has little to do once it may
+    with compiled_code.alone("single"):
+        command = [sys.executable, "-m", compiled_code.__name__, "5", "single"]
+        other = subprocess.Popen(command)
+        waiting = re.compile(rf"-> FLOCK .* {other.pid} ")
+        while not waiting.search(Path("/proc/locks").read_text(encoding="utf-8")):
+            assert other.poll() is None, "it did not wait"
+    assert other.wait() == 0
