@@ -20,14 +20,17 @@ class FileKind(NamedTuple):
     begins: tuple[bytes, ...]
 
 
+_PLOTS = {
+    ".png": (b"\x89PNG",),
+    ".pdf": (b"%PDF",),
+    ".svg": (b"<?xml", b"<svg"),
+    ".jpg": (b"\xff\xd8",),
+    ".jpeg": (b"\xff\xd8",),
+}
+"""What a plot of each ending begins with."""
+
 PAGE = FileKind("a page", (b"<!doctype html>",))
-PLOT = FileKind(
-    "a plot", (b"\x89PNG", b"<?xml", b"<svg", b"%PDF", b"%!PS", b"\xff\xd8", b"RIFF", b"GIF8")
-)
-_ENDINGS_OF_PLOTS = (
-    *(".png", ".pdf", ".svg", ".svgz", ".jpg", ".jpeg", ".webp", ".gif", ".avif"),
-    *(".eps", ".ps", ".pgf", ".tif", ".tiff"),
-)
+PLOT = FileKind("a plot", tuple(begin for begins in _PLOTS.values() for begin in begins))
 FORECASTS = FileKind("a table of forecasts", (b"time,segment,",))
 
 
@@ -63,7 +66,7 @@ def check_plot(path: str | Path) -> Path:
         As `check_writable`, or if there is no such ending, or nothing to draw with.
     """
     target = check_writable(path, PLOT)
-    if target.suffix.lower() not in _ENDINGS_OF_PLOTS:
+    if target.suffix.lower() not in _PLOTS:
         raise InputError(
             f"cannot draw '{target}': its ending says no format; end it in .png, .pdf or .svg"
         )

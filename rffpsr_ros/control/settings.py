@@ -141,9 +141,8 @@ def _constraints(
     middle = np.where(free, 0.0, (np.nan_to_num(low) + np.nan_to_num(high)) / 2)
     both = np.isfinite(low) & np.isfinite(high)
     low, high = np.broadcast_to(low, shape) + shrink, np.broadcast_to(high, shape) - shrink
-    crossed = both & (
-        low > high
-    )  # no room is left beyond the bands: the middle is the best there is
+    # Where no room is left beyond the bands the middle is the best there is.
+    crossed = both & (low > high)
     return np.where(crossed, middle, low), np.where(crossed, middle, high)
 
 

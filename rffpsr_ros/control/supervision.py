@@ -1,7 +1,8 @@
 """Whether control may go on: enabled by someone, and nothing speaks against it.
 
     disabled --enable--> waiting --nothing speaks against it--> controlling
-    controlling --something does--> stopped --enable, or in order long enough--> waiting
+    controlling --something does--> stopped --enable--> waiting
+    stopped --in order long enough (resume_after)--> controlling
 
 In all but controlling the command is the safe one, and while disabled there is none.
 """

@@ -63,18 +63,17 @@ class ResidualChecks(NamedTuple):
 def residual_checks(followed: Sequence[FollowedRun]) -> ResidualChecks | None:
     """Return the correlations that are left in one-step errors; None if there are too few ticks."""
     lags = min(LAGS, max((len(one.one_step) for one in followed), default=0) // 4)
-    errors = [_standard(one.one_step, followed, "errors") for one in followed]
-    acted = [
-        _standard(one.trajectory.actions[one.start : one.start + len(one.one_step)], followed, "")
-        for one in followed
-    ]
+    errors = _standard([one.one_step for one in followed])
+    acted = _standard(
+        [one.trajectory.actions[one.start : one.start + len(one.one_step)] for one in followed]
+    )
     ticks = sum(int(np.isfinite(one).all(axis=1).sum()) for one in errors)
     if ticks < FEWEST or lags < 1:
         return None
-    whiteness = np.stack([_correlation(errors, errors, lag)[0] for lag in range(1, lags + 1)])
+    whiteness = np.stack([_correlation(errors, errors, lag) for lag in range(1, lags + 1)])
     own = np.stack([np.diagonal(one) for one in whiteness])
-    response = np.stack([_correlation(errors, acted, lag)[0] for lag in range(lags)])
-    past = np.stack([np.diagonal(_correlation(acted, acted, lag)[0]) for lag in range(1, lags + 1)])
+    response = np.stack([_correlation(errors, acted, lag) for lag in range(lags)])
+    past = np.stack([np.diagonal(_correlation(acted, acted, lag)) for lag in range(1, lags + 1)])
     # Slow errors and slow actions resemble each other by chance: Bartlett's factor.
     chance = 1 + 2 * np.einsum("li,lj->ij", own, past)
     z = float(ndtri(1 - (1 - COVERED) / (2 * lags)))  # after Bonferroni
@@ -87,29 +86,23 @@ def residual_checks(followed: Sequence[FollowedRun]) -> ResidualChecks | None:
     )
 
 
-def _standard(rows: Array, followed: Sequence[FollowedRun], what: str) -> Array:
+def _standard(runs: Sequence[Array]) -> list[Array]:
     """Return rows with mean 0 and variance 1 over all recordings; a column that is still is 0."""
-    every = np.concatenate(
-        [
-            one.one_step
-            if what
-            else one.trajectory.actions[one.start : one.start + len(one.one_step)]
-            for one in followed
-        ]
-    )
+    every = np.concatenate(runs)
     known = np.isfinite(every)
     count = np.maximum(known.sum(axis=0), 1)
     mean = np.where(known, every, 0.0).sum(axis=0) / count
     spread = np.sqrt((np.where(known, every - mean, 0.0) ** 2).sum(axis=0) / count)
-    return np.asarray((rows - mean) / np.where(spread > 0, spread, np.inf))
+    scale = np.where(spread > 0, spread, np.inf)
+    return [np.asarray((rows - mean) / scale) for rows in runs]
 
 
-def _correlation(late: Sequence[Array], early: Sequence[Array], lag: int) -> tuple[Array, Array]:
-    """Return the correlation (a, b) of rows with others ``lag`` ticks before, and of how many."""
+def _correlation(late: Sequence[Array], early: Sequence[Array], lag: int) -> Array:
+    """Return the correlation (a, b) of rows with others ``lag`` ticks before."""
     total, count = np.zeros((late[0].shape[1], early[0].shape[1])), 0.0
     for one, other in zip(late, early, strict=True):
         after, before = one[lag:], other[: len(other) - lag]
         known = np.isfinite(after).astype(float).T @ np.isfinite(before).astype(float)
         total = total + np.nan_to_num(after).T @ np.nan_to_num(before)
         count = count + known
-    return np.asarray(total / np.maximum(count, 1)), np.asarray(count)
+    return np.asarray(total / np.maximum(count, 1))

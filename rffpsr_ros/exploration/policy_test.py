@@ -64,7 +64,6 @@ class PolicyTest(NamedTuple):
     explained: Array  # (d_a,) share of the residual explained, beyond chance
     observed: Array  # (d_a,) the share explained
     shuffled: Array  # (P, d_a) the share explained after shuffling
-    explained_by_actions: Array  # (d_a,) share of each action's variance, by past actions
     explained_by_last: Array  # (d_a,) the same by the last observation alone
     ticks: int
 
@@ -90,7 +89,7 @@ def blindness_test(runs: Sequence[Run], past: int, generator: np.random.Generato
     if blocks is None:
         nothing = np.full(columns, np.nan)
         empty = np.zeros((0, columns))
-        return PolicyTest(np.nan, nothing, nothing, nothing, empty, nothing, nothing, ticks)
+        return PolicyTest(np.nan, nothing, nothing, nothing, empty, nothing, ticks)
     kept = [piece.head(count) for piece, count in zip(cut, blocks.kept, strict=True)]
     whole = _Cut(*(np.concatenate(parts) for parts in zip(*kept, strict=True)))
     known = orthonormal_basis(_as_much_as_needed(whole, lags), SMALLEST)
@@ -109,7 +108,7 @@ def blindness_test(runs: Sequence[Run], past: int, generator: np.random.Generato
     )
     result = _result(observed, shuffled, by_actions)
     by_last = _regressed(alone, whole.actions)[1]
-    return PolicyTest(*result, observed, shuffled, by_actions, by_last, ticks)
+    return PolicyTest(*result, observed, shuffled, by_last, ticks)
 
 
 class _Cut(NamedTuple):

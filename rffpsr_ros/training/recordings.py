@@ -105,7 +105,7 @@ def read_recordings(
         report=report,
     )
     trajectories = _gathered(([one] for one in found), bags, report, progress, stage)
-    return _all_read(bags, trajectories, report, configuration)
+    return _all_read(trajectories, report, configuration)
 
 
 def store_recordings(
@@ -135,7 +135,7 @@ def store_recordings(
     trajectories = _gathered((bag.trajectories() for bag in stored), bags, report, progress, stage)
     if configuration.dataset.get("policy") is not None:  # likelihood ratios are kept in memory
         trajectories = list(workers.map(methodcaller("loaded"), trajectories))
-    return _all_read(bags, trajectories, report, configuration)
+    return _all_read(trajectories, report, configuration)
 
 
 def check_apart(bags: BagPaths, validation: BagPaths) -> None:
@@ -179,10 +179,7 @@ def _gathered(
 
 
 def _all_read(
-    bags: Sequence[Path],
-    trajectories: list[Trajectory],
-    report: ReadReport,
-    configuration: ChannelConfiguration,
+    trajectories: list[Trajectory], report: ReadReport, configuration: ChannelConfiguration
 ) -> BagRecordings:
     """Return what was read, with the likelihood ratios of a known policy."""
     if not trajectories:

@@ -23,6 +23,7 @@ from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.more.kept import Kept
+from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS, measure_bands
 from rffpsr_ros.training.configuration import (
@@ -44,7 +45,7 @@ from rffpsr_ros.training.recordings import (
 )
 from rffpsr_ros.training.request import REQUEST, model_of_same_training, request_of
 from rffpsr_ros.training.signing import signed
-from rffpsr_ros.training.validation import validation_errors
+from rffpsr_ros.training.validation import VALIDATION, validation_errors
 from rffpsr_ros.training.verdict import VERDICT, remembered_verdict, training_verdict
 
 
@@ -134,7 +135,8 @@ def train(
     check
         Whether to check first if the recordings can teach a model.
     resume
-        A model file: if this very training made it, it is loaded and nothing is learned.
+        A model file: if this very training made it, it is loaded and nothing is learned, unless
+        ``keep`` is asked for and nothing was kept beside it.
     keep
         Whether to keep what learning can go on from, see `train_more`.
     progress
@@ -173,7 +175,9 @@ def train(
     request = request_of(kind, learner, parts, workers)
     if resume is not None and Path(resume).exists():
         model = model_of_same_training(Path(resume), request)
-        return Trained(model, recordings, parts, (), {}, resumed=True)
+        kept = _kept_beside(resume, model) if keep else None
+        if kept is not None or not keep:
+            return Trained(model, recordings, parts, (), {}, resumed=True, kept=kept)
     sound = screened(parts.train, parts.validation, workers=workers)
     parts = Split(list(sound.train), list(sound.validation), parts.test)
     # Checks, validation errors and bands read recordings again and again: a subsample will do.
@@ -193,6 +197,14 @@ def train(
     model = signed(model, channels, recordings.report.bags[0])
     model = _remembering(model, request, errors, sound.sentences)
     return Trained(model, recordings, parts, lacks, errors, kept=kept)
+
+
+def _kept_beside(path: str | Path, model: PredictiveModel[Any]) -> Kept | None:
+    """Return what was kept of a model's learning; None if nothing of use lies beside it."""
+    try:
+        return read_kept(kept_path(path), model).kept
+    except InputError:
+        return None
 
 
 def _learned(
@@ -247,7 +259,7 @@ def _remembering(
     said = remembered_verdict(training_verdict(model, errors))
     metrics = {**model.record.metrics, VERDICT: said}
     if errors:
-        metrics["validation"] = {name: errors_as_json(one) for name, one in errors.items()}
+        metrics[VALIDATION] = {name: errors_as_json(one) for name, one in errors.items()}
     notes = damage + tuple(model.record.notes)
     record = replace(model.record, options=options, metrics=metrics, notes=notes)
     return model.replaced(record=record)

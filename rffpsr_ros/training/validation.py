@@ -18,7 +18,7 @@ from rffpsr_ros.training.recordings import Split
 BASELINES = ("last_observation", "linear_arx")
 """The kinds of models that stand beside the new one."""
 
-CROSS_VALIDATION = "cross_validation"
+VALIDATION, CROSS_VALIDATION = "validation", "cross_validation"
 """The entry of a training record's metrics with the errors and scores of candidates."""
 
 

@@ -177,7 +177,7 @@ def test_a_dependence_too_small_to_matter_is_not_denied() -> None:
     options = RFFPSROptions()
     channel = ChannelCheck("u", "V", -1.0, 1.0, None, 0.0, 0.002, 0.01, 0.0)
     one = np.array([0.01])
-    policy = PolicyTest(0.002, np.array([0.002]), one, one, np.ones((9, 1)), one, one, 900)
+    policy = PolicyTest(0.002, np.array([0.002]), one, one, np.ones((9, 1)), one, 900)
     check = ExplorationCheck(900, 900, 800, options, (channel,), (), None, policy, None)
     (said,) = [one for one in findings(check) if one.subject == "policy"]
     assert said.level == "ok"

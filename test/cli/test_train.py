@@ -235,6 +235,25 @@ def test_resume_keeps_what_is_done_and_refuses_what_differs(
     assert (here / "m").stat().st_mtime_ns == done
 
 
+def test_resume_does_what_else_was_asked_for(
+    run: Run, robots: list[Path], configuration: Path, here: Path, workshop: Any
+) -> None:
+    words = ["--config", configuration, "--out", "m", "--resume", *workshop.quick]
+    words += ["--validation", robots[1]]
+    assert run("train", robots[0], *words).code == 0
+    told = json.loads(run("train", robots[0], *words, "--json", "--report", "page.html").out)
+    assert told["resumed"]
+    assert told["validation"]["rff_psr"]
+    assert told["verdict"]["sentences"]
+    assert (here / "page.html").is_file()
+    assert not (here / "m.kept").exists()
+    made = (here / "m").stat().st_mtime_ns
+    assert "learned rff_psr" in run("train", robots[0], *words, "--keep").out  # nothing was kept
+    assert (here / "m").stat().st_mtime_ns > made
+    assert "already trained" in run("train", robots[0], *words, "--keep").out
+    assert run("train", robots[2], "--from", "m", "--out", "more", "--quiet").code == 0
+
+
 def test_resume_refuses_another_kind_of_model(
     run: Run, robots: list[Path], configuration: Path, here: Path
 ) -> None:

@@ -63,4 +63,5 @@ def _observations(path: Path) -> list[Observed]:
     if path.suffix in (".yaml", ".yml"):
         return observed(load_channels(path))
     model = load_model(path)
-    return observed(channels_of(model), model.signature.observation_names)
+    told = model.signature
+    return observed(channels_of(model), told.observation_names, told.observation_units)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rffpsr_ros.cli.cluster_client import cluster_client
-from rffpsr_ros.cli.console import ProgressBar, aligned, say, say_json, warn
+from rffpsr_ros.cli.console import ProgressBar, say, say_json, warn
 from rffpsr_ros.cli.outputs import PAGE, check_writable
 from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.cli.settings import (
@@ -22,31 +20,19 @@ from rffpsr_ros.cli.settings import (
     parse_setting,
     reading_options,
 )
-from rffpsr_ros.cli.stage_clock import (
-    Stage,
-    StageClock,
-    peak_memory,
-    stage_table,
-    stages_as_json,
-)
+from rffpsr_ros.cli.stage_clock import StageClock, peak_memory
+from rffpsr_ros.cli.training_summary import TrainingSummary
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.evaluation.report import errors_as_json, text_table
-from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.registry import DEFAULT, learner_class, offered_kinds
 from rffpsr_ros.parallel.processes import usable_cores
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.report.write import write_trained
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS
-from rffpsr_ros.training.request import kind_asked_for
-from rffpsr_ros.training.train import Trained, TrainingPlan, train
+from rffpsr_ros.training.train import TrainingPlan, train
 from rffpsr_ros.training.train_more import all_bags, save_with_kept, train_more
-from rffpsr_ros.training.validation import CROSS_VALIDATION
-from rffpsr_ros.training.verdict import VERDICT, training_verdict
 
 _LEARNING = "learning."
-_SHOWN = (1, 2, 3, 5, 10)
-"""The horizons of a table."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -111,9 +97,10 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="hand reading, both stages and, where learning.minibatches is more than 1, refinement"
-        " to the Dask cluster whose scheduler is there, such as tls://host:8786; its workers need"
-        " the same bags at the same places; tcp:// is unsafe: who reaches it runs programs there",
+        help="hand reading, both stages, folds, trials, baselines and, where learning.minibatches"
+        " is more than 1, minibatches to the Dask cluster whose scheduler is there, such as"
+        " tls://host:8786; its workers need the same bags at the same places; tcp:// is unsafe: who"
+        " reaches it runs programs there",
     )
     parser.add_argument(
         "--report", metavar="FILE", help="write a page that shows how good the model is (.html)"
@@ -153,15 +140,13 @@ def run(arguments: argparse.Namespace) -> None:
             before_learning=lambda plan: _before_learning(plan, bar, client is not None),
             client=client,
         )
-    if trained.resumed:
-        say(f"{target} is already trained on these data with these options")
-        return
-    save_with_kept(trained, target, all_bags(arguments.bags) if arguments.keep else ())
+    if not trained.resumed:
+        save_with_kept(trained, target, all_bags(arguments.bags) if arguments.keep else ())
     stages = clock.stages() if arguments.profile else []
-    _tell(arguments, _Summary(target, trained, time.monotonic() - began, stages))
+    _tell(arguments, TrainingSummary(target, trained, time.monotonic() - began, stages))
 
 
-def _tell(arguments: argparse.Namespace, summary: _Summary) -> None:
+def _tell(arguments: argparse.Namespace, summary: TrainingSummary) -> None:
     """Say what training came to, and write the report if one is wanted."""
     if arguments.report is not None:
         with ProgressBar(quiet=arguments.quiet) as bar:
@@ -188,7 +173,7 @@ def _check_start(arguments: argparse.Namespace) -> None:
     usual = {"model": DEFAULT, "bands": BANDS[0]}
     for name in _ANEW:
         value = getattr(arguments, name)
-        if value and value != usual.get(name):
+        if value not in (None, False, [], usual.get(name)):
             option = name.replace("_", "-")
             raise InputError(
                 f"--{option} is decided when a model is trained anew; leave it out beside --from"
@@ -212,7 +197,7 @@ def _learn_more(arguments: argparse.Namespace) -> None:
         )
     more.save(target)
     stages = clock.stages() if arguments.profile else []
-    _tell(arguments, _Summary(target, more.trained, time.monotonic() - began, stages))
+    _tell(arguments, TrainingSummary(target, more.trained, time.monotonic() - began, stages))
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[ChannelConfiguration, dict[str, Any]]:
@@ -250,76 +235,3 @@ def _who_learns(learner: RFFPSR, clustered: bool) -> str:
         return "this process and each worker"
     several = learner.options.folds != 1 and (learner.processes or usable_cores()) > 1
     return "each of the processes that learn" if several else "this process"
-
-
-class _Summary(NamedTuple):
-    """What training reports."""
-
-    path: Path
-    trained: Trained
-    seconds: float
-    stages: list[Stage]
-
-    def as_json(self) -> dict[str, Any]:
-        trained, signature = self.trained, self.trained.model.signature
-        record = trained.model.record
-        return {
-            "model": str(self.path),
-            "kind": kind_asked_for(trained.model),
-            "seconds": self.seconds,
-            "ticks": trained.parts.ticks(),
-            "period": signature.period,
-            "observation_names": list(signature.observation_names),
-            "action_names": list(signature.action_names),
-            "notes": list(record.notes),
-            "validation": {name: errors_as_json(one) for name, one in trained.validation.items()},
-            CROSS_VALIDATION: record.metrics.get(CROSS_VALIDATION, {}),
-            VERDICT: training_verdict(trained.model, trained.validation).as_json(),
-            **({"profile": stages_as_json(self.stages)} if self.stages else {}),
-        }
-
-    def lines(self) -> list[str]:
-        trained, model = self.trained, self.trained.model
-        lines = [
-            f"read {trained.recordings.describe()}; ticks used: {self._parts()}",
-            f"learned {kind_asked_for(model)} in {self.seconds:.1f} s, written to {self.path}",
-            *(f"note: {note}" for note in model.record.notes),
-        ]
-        if trained.validation:
-            lines += ["", "mean squared error on the validation part, summed over observations:"]
-            lines += text_table(trained.validation).splitlines()
-        tried = _candidates(model.record)
-        if tried:
-            lines += ["", "mean squared error on parts held out in turn, summed over observations:"]
-            lines += tried
-        if self.stages:
-            lines += ["", *stage_table(self.stages)]
-        return lines + training_verdict(model, trained.validation).lines()
-
-    def _parts(self) -> str:
-        """Return how many ticks each part has, and what became of it."""
-        ticks = self.trained.parts.ticks()
-        used = [f"{count} {name}" for name, count in ticks.items() if count]
-        if CROSS_VALIDATION in self.trained.model.record.metrics and ticks["validation"]:
-            used[1] += " (learned from as well: parts of both are held out in turn)"
-        if ticks["test"]:
-            used[-1] += " (left out)"
-        return ", ".join(used)
-
-
-def _candidates(record: TrainingRecord) -> list[str]:
-    """Return the errors of candidates on parts held out in turn, as lines; none if there are none.
-
-    Scores are relative to the variance of each observation, robust against single recordings.
-    """
-    candidates: Mapping[str, Any] = record.metrics.get(CROSS_VALIDATION, {})
-    if not candidates:
-        return []
-    horizon = max(len(tried["mse"]) for tried in candidates.values())
-    shown = sorted({h for h in (*_SHOWN, horizon) if h <= horizon})
-    rows = [["", *(f"h{h}" for h in shown), f"mean h1..h{horizon}", "score"]]
-    for name, tried in candidates.items():
-        errors = tried["mse"]
-        cells = [*(errors[h - 1] for h in shown), sum(errors) / horizon, tried["score"]]
-        rows.append([name, *(f"{cell:.3g}" for cell in cells)])
-    return aligned(rows, range(1, len(rows[0])))

@@ -65,10 +65,12 @@ class Observed(NamedTuple):
         return not self.type.startswith("std_msgs/")
 
 
-def observed(configuration: ChannelConfiguration, names: Sequence[str] = ()) -> list[Observed]:
+def observed(
+    configuration: ChannelConfiguration, names: Sequence[str] = (), units: Sequence[str] = ()
+) -> list[Observed]:
     """Return the observations of a configuration, in the order of a model's columns.
 
-    ``names`` are a model's, which knows how many numbers each field has.
+    ``names`` and ``units`` are a model's, which knows how many numbers each field has.
 
     Raises
     ------
@@ -76,7 +78,7 @@ def observed(configuration: ChannelConfiguration, names: Sequence[str] = ()) -> 
         If there are no names and a field does not tell by itself how many numbers it has.
     """
     found, places = [], dict[tuple[str, str], int]()
-    columns = _from_names(configuration, names) if names else _from_fields(configuration)
+    columns = _from_names(configuration, names, units) if names else _from_fields(configuration)
     for channel, column, unit in columns:
         expression = parse_field(column)
         path = expression.steps if isinstance(expression, Path) else None
@@ -101,14 +103,12 @@ def dotted(path: Sequence[Step], separator: str) -> str:
 
 
 def _from_names(
-    configuration: ChannelConfiguration, names: Sequence[str]
+    configuration: ChannelConfiguration, names: Sequence[str], units: Sequence[str]
 ) -> Iterator[tuple[Channel, str, str]]:
-    for name in names:
+    for name, unit in zip(names, units or [""] * len(names), strict=True):
         for channel in configuration.observations:
             if name.startswith(f"{channel.name}."):
-                column = name.removeprefix(f"{channel.name}.")
-                units = dict(zip(channel.fields, channel.units, strict=False))
-                yield channel, column, units.get(column, "")
+                yield channel, name.removeprefix(f"{channel.name}."), unit
                 break
 
 

@@ -97,7 +97,7 @@ def with_validation(
     if validation:
         return train, validation, ()
     train, held_out = hold_out(train, shortest_part(options))
-    note = f"{len(held_out)} trajectories or ends of them held out for validation"
+    note = f"held out to stop learning by: {len(held_out)} trajectories, or ends of them"
     return train, held_out, (note,)
 
 

@@ -301,5 +301,8 @@ def test_a_range_without_an_end_asks_for_a_model() -> None:
     )
     with pytest.raises(InputError, match="give a trained model"):
         observed(configuration)
-    names = [one.name for one in observed(configuration, ["scan.ranges[2]", "scan.ranges[3]"])]
-    assert names == ["scan.ranges[2]", "scan.ranges[3]"]
+    found = observed(configuration, ["scan.ranges[2]", "scan.ranges[3]"], ["m", "m"])
+    assert [(one.name, one.unit) for one in found] == [
+        ("scan.ranges[2]", "m"),
+        ("scan.ranges[3]", "m"),
+    ]
