@@ -78,6 +78,11 @@ def plain(name: str) -> str:
     return name if name.isprintable() and len(name) <= 100 else shown(name)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return ``1 bag``, ``2 bags``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def shown(text: object, most: int = 60) -> str:
     """Return foreign text as a sentence can quote it: on one line, printable, not too long."""
     quoted = repr(str(text)[: most + 1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import time
@@ -13,6 +12,8 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from tqdm import tqdm
+
+from rffpsr_ros.numerics.json_values import finite
 
 _BAR = "{elapsed} {desc:<32} {percentage:3.0f}% |{bar}|"
 _REDRAWN_SECONDS = 0.1
@@ -161,17 +162,6 @@ def say(*lines: str) -> None:
 def say_json(value: Mapping[str, Any]) -> None:
     """Print a mapping as JSON; numbers that are not finite are null."""
     print(json.dumps(finite(value), indent=1, allow_nan=False))
-
-
-def finite(value: Any) -> Any:
-    """Return a value of JSON types with None for numbers that are not finite."""
-    if isinstance(value, Mapping):
-        return {str(key): finite(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:

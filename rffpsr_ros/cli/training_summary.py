@@ -8,16 +8,13 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.cli.console import aligned
 from rffpsr_ros.cli.stage_clock import Stage, stage_table, stages_as_json
-from rffpsr_ros.evaluation.report import errors_as_json, text_table
+from rffpsr_ros.evaluation.report import errors_as_json, shown_horizons, text_table
 from rffpsr_ros.evaluation.verdict import ModelVerdict
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.training.request import kind_asked_for
 from rffpsr_ros.training.train import Trained
 from rffpsr_ros.training.validation import CROSS_VALIDATION, VALIDATION
 from rffpsr_ros.training.verdict import VERDICT, remembered_verdict_of, training_verdict
-
-_SHOWN = (1, 2, 3, 5, 10)
-"""The horizons of a table."""
 
 
 class TrainingSummary(NamedTuple):
@@ -102,7 +99,7 @@ def _candidates(record: TrainingRecord) -> list[str]:
     if not candidates:
         return []
     horizon = max(len(tried["mse"]) for tried in candidates.values())
-    shown = sorted({h for h in (*_SHOWN, horizon) if h <= horizon})
+    shown = shown_horizons(horizon)
     rows = [["", *(f"h{h}" for h in shown), f"mean h1..h{horizon}", "score"]]
     for name, tried in candidates.items():
         errors = tried["mse"]

@@ -22,7 +22,7 @@ from rffpsr_ros.data.damage import (
     stuck,
 )
 from rffpsr_ros.data.recording_look import Look, LookAt, all_columns
-from rffpsr_ros.errors import shown
+from rffpsr_ros.errors import counted, shown
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -220,9 +220,9 @@ def _mended(
     if observed.any():
         values = np.where(observed, np.nan, trajectory.observations)
         trajectory = replace(trajectory.loaded(), observations=values)
-        done.append(f"{_counted(int(observed.sum()), 'sample')} taken for missing")
+        done.append(f"{counted(int(observed.sum()), 'sample')} taken for missing")
     if acted.any():
-        done.append(f"{_counted(int(acted.sum()), 'tick')} without a possible action left out")
+        done.append(f"{counted(int(acted.sum()), 'tick')} without a possible action left out")
     if diagnosis.kept:
         done.append(diagnosis.kept)
     gone = cut | acted
@@ -279,7 +279,3 @@ def _beyond(times: float, scale: Scale, column: int) -> str:
 
 def _beside(others: Sequence[str]) -> str:
     return f", beside {', '.join(others)}" if others else ""
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

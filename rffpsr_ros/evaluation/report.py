@@ -7,12 +7,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rffpsr_ros.evaluation.calibration import Coverage
 from rffpsr_ros.evaluation.comparison import Comparison
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.json_values import finite
+
+
+def shown_horizons(last: int, wanted: Sequence[int] | None = None) -> list[int]:
+    """Return the horizons that a table shows: some, as far as there are any, and the last."""
+    return sorted({h for h in (*(wanted or (1, 2, 3, 5, 10)), last) if 1 <= h <= last})
 
 
 def table(
@@ -24,7 +28,7 @@ def table(
     horizons 1, 2, 3, 5 and 10 are shown, as far as there are any, and the last.
     """
     last = max(one.horizon for one in errors.values())
-    shown = sorted({h for h in (*(horizons or (1, 2, 3, 5, 10)), last) if 1 <= h <= last})
+    shown = shown_horizons(last, horizons)
     heading = ["model", *(f"h{h}" for h in shown), f"mean h1..h{last}", f"fit % h{shown[-1]}"]
     rows = [
         [
@@ -60,7 +64,7 @@ def coverage_table(covered: Coverage, names: Sequence[str]) -> str:
     for bands that learn while the recording goes on, as the live filter's do ("adapted").
     """
     last = len(covered.fixed)
-    shown = sorted({h for h in (1, 2, 3, 5, 10, last) if h <= last})
+    shown = shown_horizons(last)
     heading = ["observation", "bands", *(f"h{h}" for h in shown), f"mean h1..h{last}"]
     rows = [
         [name, kind, *(_percent(share[h - 1, i]) for h in shown), _percent(share[:, i].mean())]
@@ -75,7 +79,7 @@ def coverage_as_json(covered: Coverage, names: Sequence[str]) -> dict[str, Any]:
     return {
         "coverage": covered.nominal,
         **{
-            kind: {name: _finite(column) for name, column in zip(names, share.T, strict=True)}
+            kind: dict(zip(names, finite(share.T.tolist()), strict=True))
             for kind, share in (("fixed", covered.fixed), ("adapted", covered.adapted))
         },
     }
@@ -107,22 +111,18 @@ def errors_as_json(errors: HorizonErrors) -> dict[str, Any]:
 
     def by_name(values: Array) -> dict[str, list[float | None]]:
         return {
-            name: _finite(column)
+            name: finite(column.tolist())
             for name, column in zip(errors.observation_names, values.T, strict=True)
         }
 
     return {
-        "mse": _finite(errors.mse),
+        "mse": finite(errors.mse.tolist()),
         "mse_by_observation": by_name(errors.mse_by_observation),
         "rmse_by_observation": by_name(errors.rmse),
         "fit_percent_by_observation": by_name(errors.fit_percent),
-        "mse_by_trajectory": [_finite(row) for row in errors.mse_by_trajectory],
+        "mse_by_trajectory": [finite(row.tolist()) for row in errors.mse_by_trajectory],
         "scored": errors.counts.sum(axis=0).T.tolist(),
     }
-
-
-def _finite(values: Array) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in np.asarray(values).tolist()]
 
 
 def _percent(share: float) -> str:

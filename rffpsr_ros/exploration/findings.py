@@ -10,6 +10,7 @@ import numpy as np
 from rffpsr_ros.exploration.check import FEWEST_WINDOWS, ChannelCheck, ExplorationCheck
 from rffpsr_ros.exploration.conditions import REPRODUCED
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.json_values import finite
 
 Level = Literal["ok", "note", "warning"]
 
@@ -74,7 +75,7 @@ def as_json(check: ExplorationCheck) -> dict[str, Any]:
         "rarest_observation": check.rarest and check.rarest._asdict(),
         "findings": [finding._asdict() for finding in findings(check)],
         "actions": [_channel_as_json(channel) for channel in check.channels],
-        "responses": [_finite(one._asdict()) for one in check.responses or ()],
+        "responses": [finite(one._asdict()) for one in check.responses or ()],
         "policy": policy
         and {
             "p_value": policy.p_value,
@@ -93,12 +94,6 @@ def as_json(check: ExplorationCheck) -> dict[str, Any]:
             },
         },
     }  # fmt: skip
-
-
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values with None for what is infinite: JSON knows no such number."""
-    infinite = {name for name, one in values.items() if one == math.inf}
-    return {name: None if name in infinite else one for name, one in values.items()}
 
 
 def _channel_as_json(channel: ChannelCheck) -> dict[str, Any]:

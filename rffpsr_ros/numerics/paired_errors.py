@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.json_values import finite
 
 COVERED = 0.95
 """The share of recordings alike on which an interval holds the ratio."""
@@ -30,7 +30,7 @@ class PairedRatio(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON types; what is not known is null."""
-        return {name: _finite(part.tolist()) for name, part in self._asdict().items()}
+        return {name: finite(part.tolist()) for name, part in self._asdict().items()}
 
 
 def paired_ratio(ours: Array, theirs: Array, covered: float = COVERED) -> PairedRatio:
@@ -97,7 +97,7 @@ class PairedErrors(NamedTuple):
             "by_horizon": self.by_horizon.as_json(),
             "by_observation": {name: part.as_json() for name, part in parts.items()},
             "unexplained": {
-                name: _finite(column)
+                name: finite(column)
                 for name, column in zip(names, self.unexplained.T.tolist(), strict=True)
             },
         }
@@ -164,9 +164,3 @@ def _ratio(told: Mapping[str, Any]) -> PairedRatio:
 def _numbers(told: Any) -> Array:
     """Return numbers of JSON, NaN where there is null."""
     return np.array(told, dtype=np.float64)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return value if math.isfinite(value) else None

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from rffpsr_ros.evaluation.verdict import BASELINES
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.paired_errors import paired_errors
 from rffpsr_ros.recipe.blend import Blend
 
 HELD_OUT = "held_out"
 """The entry of a training record's metrics with what is returned here."""
-
-_BASELINES = ("linear_arx", "last_observation")
-"""The first of these that took part is compared with."""
 
 
 def held_out_gain(
@@ -32,7 +30,7 @@ def held_out_gain(
     deviation
         (d_o,) the observations' standard deviation.
     """
-    known = [name for name in _BASELINES if name in names]
+    known = [name for name in BASELINES if name in names]
     if not known:
         return {}
     ours = _shares(blend.blended)

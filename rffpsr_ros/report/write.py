@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from rffpsr_ros.errors import InputError, shown
+from rffpsr_ros.errors import InputError, counted, shown
 from rffpsr_ros.evaluation.followed import follow
 from rffpsr_ros.evaluation.verdict import ModelVerdict
 from rffpsr_ros.models.loading import load
@@ -71,7 +71,7 @@ def report_page(
     ]
     name = Path(judgement.path).name
     seen, acted = len(model.signature.observation_names), len(model.signature.action_names)
-    columns = f"{_counted(seen, 'observation')} from {_counted(acted, 'action')}"
+    columns = f"{counted(seen, 'observation')} from {counted(acted, 'action')}"
     subtitle = f"{kind_asked_for(model)}: {columns}, a tick of {model.signature.period:g} s"
     title = f"How well {name} forecasts"
     return page(title, subtitle, said, remarks, sections, judgement.as_json())
@@ -165,7 +165,3 @@ def _verdicts(judgement: Judgement) -> tuple[ModelVerdict, list[str]]:
             f" flatter: {judgement.verdict.sentences[0]}"
         ]
     return judgement.verdict, [f"When it was trained: {told.sentences[0]}"]
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -8,7 +8,7 @@ from operator import methodcaller
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from rffpsr_ros.errors import InputError, plain
+from rffpsr_ros.errors import InputError, counted, plain
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
 from rffpsr_ros.progress import Progress, silent
@@ -65,8 +65,8 @@ class BagRecordings(NamedTuple):
         count, ticks = len(self.trajectories), self.ticks
         period = self.trajectories[0].period
         return (
-            f"{_counted(len(self.report.bags), 'bag')}: {_counted(ticks, 'tick')} of {period:g} s"
-            f" ({ticks * period:.1f} s) in {_counted(count, 'segment')}"
+            f"{counted(len(self.report.bags), 'bag')}: {counted(ticks, 'tick')} of {period:g} s"
+            f" ({ticks * period:.1f} s) in {counted(count, 'segment')}"
         )
 
 
@@ -198,7 +198,7 @@ def _why_no_segment(report: ReadReport, configuration: ChannelConfiguration) -> 
     path, reason = next((end for end in ends if end[1] != BAG_ENDED), ends[0])
     which = "the only segment" if len(ends) == 1 else f"one of {len(ends)} segments"
     return (
-        f"{_counted(len(report.bags), 'bag')} gave no segment of 2 ticks or more, which take"
+        f"{counted(len(report.bags), 'bag')} gave no segment of 2 ticks or more, which take"
         f" {2 * configuration.period:g} s: {which} ended because {reason} ({path}); check the unit"
         " of time, and rate"
     )
@@ -216,7 +216,7 @@ def three_fractions(fractions: Fractions) -> tuple[float, ...]:
     shares = parse_split(text)
     if len(shares) != 3:
         raise InputError(
-            f"the split {plain(text)} has {_counted(len(shares), 'part')}; it must have three"
+            f"the split {plain(text)} has {counted(len(shares), 'part')}; it must have three"
             " (training, validation, test), as in 0.7,0.1,0.2"
         )
     if shares[0] == 0:
@@ -261,7 +261,3 @@ def _as_text(fractions: Fractions) -> str:
     if not isinstance(fractions, (list, tuple)):
         return str(fractions)
     return ",".join(f"{one:g}" if isinstance(one, float) else str(one) for one in fractions)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

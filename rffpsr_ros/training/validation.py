@@ -9,14 +9,12 @@ from typing import Any
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
+from rffpsr_ros.evaluation.verdict import BASELINES
 from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.registry import learner_of
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.training.data_check import DataWarning
 from rffpsr_ros.training.recordings import Split
-
-BASELINES = ("last_observation", "linear_arx")
-"""The kinds of models that stand beside the new one."""
 
 VALIDATION, CROSS_VALIDATION = "validation", "cross_validation"
 """The entry of a training record's metrics with the errors and scores of candidates."""
@@ -34,7 +32,7 @@ def validation_errors(
         return {}
     progress("validation", 0.0)
     compared: dict[str, PredictiveModel[Any] | Learner] = {kind: model}
-    for name in BASELINES:
+    for name in reversed(BASELINES):  # the simplest first
         compared.setdefault(name, learner_of(name, {}))
     try:
         return compare(compared, parts.validation, parts.train, parts.validation).errors

@@ -18,11 +18,9 @@ from rffpsr_ros.cli.parser import Parser
 from rffpsr_ros.evaluation.extrapolation import told
 from rffpsr_ros.evaluation.horizon_error import HorizonErrors
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
-from rffpsr_ros.evaluation.report import coverage_table, text_table
+from rffpsr_ros.evaluation.report import coverage_table, shown_horizons, text_table
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.training.judgement import Judgement
-
-_SHOWN = (1, 2, 3, 5, 10)
 
 
 def add_arguments(parser: Parser) -> None:
@@ -88,7 +86,7 @@ def _lines(judged: JudgedBags) -> list[str]:
 def _by_observation(errors: Mapping[str, HorizonErrors], column: int) -> Sequence[str]:
     """Return MSE, RMSE and fit of one observation as a table."""
     last = next(iter(errors.values())).horizon
-    horizons = sorted({h for h in (*_SHOWN, last) if h <= last})
+    horizons = shown_horizons(last)
     rows = [["model", "", *(f"h{h}" for h in horizons)]]
     for name, one in errors.items():
         for title, label, values, form in (
