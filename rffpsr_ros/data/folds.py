@@ -10,7 +10,11 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
+from rffpsr_ros.data.summary import Columns
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.parallel.workers import merged
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 ItemT = TypeVar("ItemT")
@@ -110,6 +114,29 @@ def _parts(
         if kept_from < len(trajectory):
             train.append(trajectory.slice(kept_from, len(trajectory)))
     return Fold(train, held_out)
+
+
+def with_every_column(part: Fold) -> Fold:
+    """Return the fold with what alone lets a column vary moved to what is learned from.
+
+    Of a gripper that was opened once, or a load that one recording carried, nothing could be
+    learned otherwise, and so nothing judged.
+    """
+    kept, held_out = list(part.train), list[Trajectory]()
+    known = merged(map(_columns, kept))
+    for run in part.held_out:
+        together = _columns(run)
+        together.merge(known)
+        if np.any(known.still() & ~together.still()):
+            kept.append(run)
+            known = together
+        else:
+            held_out.append(run)
+    return Fold(kept, held_out) if held_out else part
+
+
+def _columns(run: Trajectory) -> Columns:
+    return Columns.of(np.column_stack([run.observations, run.actions]))
 
 
 WHOLE_FROM = 4

@@ -57,6 +57,10 @@ class Columns:
         size = np.maximum(np.abs(self.low), np.abs(self.high))
         return np.asarray(self.high - self.low <= 1e-9 * size)
 
+    def still(self) -> Array:
+        """Return which columns teach nothing: they never change, or are missing everywhere."""
+        return np.asarray(self.constant() | (self.count == 0))
+
 
 @dataclass
 class DataSummary:

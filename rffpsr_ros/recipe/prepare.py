@@ -12,7 +12,7 @@ from dataclasses import replace
 from operator import methodcaller
 from typing import NamedTuple
 
-from rffpsr_ros.data.folds import Fold, folds
+from rffpsr_ros.data.folds import Fold, folds, with_every_column
 from rffpsr_ros.data.gaps import fit_gap_filler, gaps_are_frequent
 from rffpsr_ros.data.screening import DamageWarning, screened
 from rffpsr_ros.data.summary import check_summary, summarise
@@ -177,7 +177,7 @@ def _for_single_model(
     wanted, together = options, [*train, *(validation or ())]
     options, windows = supported_windows(options, train, settings)
     train, held_out, held = with_validation(train, validation, options)
-    data, gaps = _looked_over(train, held_out, options, settings, workers)
+    data, gaps = _looked_over(train, held_out, options, settings, workers, own=not validation)
     if validation and not summarise(data.held_out, options.past, options.future).windows:
         prepared = _for_single_model(together, None, wanted, settings, workers)
         return prepared._replace(notes=(*prepared.notes, _TOO_SHORT))
@@ -198,16 +198,19 @@ def _looked_over(
     options: RFFPSROptions,
     settings: RecipeSettings,
     workers: Workers = THIS_PROCESS,
+    own: bool = True,
 ) -> tuple[TrainingData, tuple[str, ...]]:
     """Return data with their columns checked and frequent gaps filled, and a note of the latter.
 
-    Recordings whose gaps are filled are held in memory.
+    Recordings whose gaps are filled are held in memory. What is held out is not ``own`` choice
+    where the user named it.
     """
     past, future = options.past, options.future
-    summary = summarise(train, past, future, workers)
+    data = _summed(Fold([*train], [*held_out]), past, future, workers, own)
+    train, held_out, summary = data.train, data.held_out, data.summary
     check_summary(summary, train[0], past, future, 0)
     if not gaps_are_frequent(train, summary, past, future, settings.gaps):
-        return TrainingData(train, held_out, summary), ()
+        return data, ()
     train, held_out = (
         list(workers.map(methodcaller("loaded"), part)) for part in (train, held_out)
     )
@@ -243,23 +246,36 @@ def _checked(
 ) -> list[TrainingData]:
     """Return the folds; none if one cannot be learned from, or not be judged by.
 
-    A column may be constant in one of its parts, there are too few windows, or nothing held out is
-    long enough for a forecast.
+    A column may be constant in all that it learns from, an observation may be missing in all that
+    is held out, there are too few windows, or nothing held out is long enough for a forecast.
     """
     past, future = options.past, options.future
     found = []
     try:
         for part in parts:
-            data = TrainingData(*part, summarise(part.train, past, future))
+            data = _summed(part, past, future)
             data.check(options)
-            held_out = summarise(part.held_out, past, future)
-            check_summary(held_out, part.held_out[0], past, future, 1)
-            if not any(holds_forecast(len(run), options, settings) for run in part.held_out):
+            held_out = summarise(data.held_out, past, future)
+            if not (held_out.windows and held_out.observations.count.all()):
+                return []
+            if not any(holds_forecast(len(run), options, settings) for run in data.held_out):
                 return []
             found.append(data)
     except InputError:
         return []
     return found
+
+
+def _summed(
+    part: Fold, past: int, future: int, workers: Workers = THIS_PROCESS, own: bool = True
+) -> TrainingData:
+    """Return a fold and what is known of it, in which every column that varies can be learned."""
+    summary = summarise(part.train, past, future, workers)
+    still = [one.still().any() for one in (summary.observations, summary.actions)]
+    if own and any(still):
+        part = with_every_column(part)
+        summary = summarise(part.train, past, future, workers)
+    return TrainingData(*part, summary)
 
 
 def first_judged(ticks: int, past: int, settling: float) -> int:

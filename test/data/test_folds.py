@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rffpsr_ros.data.folds import folds
+from rffpsr_ros.data.folds import Fold, folds, with_every_column
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -62,3 +62,17 @@ def test_of_what_is_repeated_each_fold_holds_out_all_once() -> None:
     for _, held_out in folds([run], 3, SHORTEST, rounds=3, changing=True):
         in_round = np.array(ticks(held_out)) % (3 * SHORTEST)
         assert sorted(in_round) == list(range(3 * SHORTEST))
+
+
+def test_only_what_a_column_needs_in_order_to_vary_is_no_longer_held_out() -> None:
+    def run(load: float, ticks: int) -> Trajectory:
+        return Trajectory(
+            np.column_stack([np.arange(ticks), np.full(ticks, load)]), np.arange(ticks), 1
+        )
+
+    part = Fold([run(0, 5)], [run(0, 6), run(1, 7), run(1, 8)])
+    found = with_every_column(part)
+    assert [len(one) for one in found.train] == [5, 7]
+    assert [len(one) for one in found.held_out] == [6, 8]
+    alone = Fold([run(0, 5)], [run(1, 7)])
+    assert with_every_column(alone) == alone, "nothing would be left to judge by"

@@ -111,3 +111,28 @@ def test_a_ridge_follows_the_windows_where_it_is_asked_to(folds: int) -> None:
     assert ready.options.ridge_decay == 0
     plain = prepare(given, None, RFFPSROptions(folds=folds, ridge=1e-3), RecipeSettings())
     assert plain.options.ridge == 1e-3
+
+
+@pytest.mark.parametrize("what", ["observations", "actions"])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("folds", [1, 3])
+def test_what_happened_once_is_learned_from_in_every_fold(
+    what: str, several: bool, folds: int
+) -> None:
+    """A gripper that was opened once, or a load that one recording carried."""
+    given = runs(12, missing=0.0, ticks=120) if several else runs(1, missing=0.0, ticks=1440)
+
+    def with_event(run: Trajectory, number: int) -> Trajectory:
+        event = np.zeros(len(run))
+        event[: len(run) if several else 20] = number == len(given) - 1
+        rows = np.column_stack([getattr(run, what), event])
+        if what == "actions":
+            return Trajectory(run.observations, rows, run.period)
+        return Trajectory(rows, run.actions, run.period)
+
+    ready = prepared([with_event(run, number) for number, run in enumerate(given)], folds)
+    assert len(ready.folds) == folds
+    for fold in ready.folds:
+        assert not getattr(fold.summary, what).constant().any()
+        assert sum(map(len, (*fold.train, *fold.held_out))) == 1440
+        assert fold.held_out
