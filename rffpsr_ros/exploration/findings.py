@@ -275,9 +275,11 @@ def _policy(check: ExplorationCheck) -> list[Finding]:
         Finding(
             "warning",
             "policy",
-            f"{seen}: a controller or a driver reacted, or the action is itself measured on the"
-            " robot, and reactions may be taken for causes; record commands that do not react, or"
-            " give the policy's probabilities (dataset.policy)",
+            f"{seen}: a controller or a driver reacted, the action is itself measured on the"
+            " robot, or it acts before the tick that it counts for, as a command does that is"
+            " stamped a little after an observation; reactions may be taken for causes; record"
+            " commands that do not react and are stamped no later than the observation before"
+            " they act (docs/signals.md), or give the policy's probabilities (dataset.policy)",
         )
     ]
 

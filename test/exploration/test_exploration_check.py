@@ -186,6 +186,7 @@ GOOD = [
 ]
 
 
+@pytest.mark.long
 def test_good_recordings_pass() -> None:
     """At most 2 false alarms on 50 recordings, of three systems and the usual excitations."""
     alarms: list[tuple[int, str, list[Finding]]] = []

@@ -61,6 +61,7 @@ def alarms(model: LinearARXModel, run: Trajectory) -> Iterator[tuple[int, bool]]
         yield tick, live.drift.drifted(LIMIT)
 
 
+@pytest.mark.long
 def test_fifty_starts_with_the_robot_learned_from_raise_no_alarm(model: LinearARXModel) -> None:
     for run in runs(SyntheticSystem(), STARTS, 450, 2):
         in_mid_run = run.slice(50, 450)

@@ -70,6 +70,7 @@ def test_what_has_few_gaps_is_left_as_it_is(folds: int) -> None:
         assert {*map(id, fold.train), *map(id, fold.held_out)} == {*map(id, given)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("folds", "looks"), [(1, 1), (3, 4)])
 def test_every_tick_is_looked_at_once_for_the_whole_and_once_for_each_fold(
     folds: int, looks: int, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,7 @@ def test_a_trial_begun_before_its_rival_was_known_is_given_up_all_the_same() -> 
     assert workers.begun.count("_Refinement") == 3  # the poor one once more
 
 
+@pytest.mark.long
 def test_a_trial_that_knows_its_rival_is_computed_once() -> None:
     learner = fold_learner(workers := Together())
     for options in (GOOD, POOR):
@@ -81,6 +82,7 @@ def test_a_trial_that_knows_its_rival_is_computed_once() -> None:
     assert workers.begun.count("_Refinement") == 2
 
 
+@pytest.mark.long
 def test_a_trial_that_was_made_is_not_begun_again() -> None:
     learner = fold_learner(workers := Together())
     made = learner.trial(GOOD)
@@ -89,6 +91,7 @@ def test_a_trial_that_was_made_is_not_begun_again() -> None:
     assert workers.begun.count("_Refinement") == 1
 
 
+@pytest.mark.long
 def test_what_a_trial_that_is_expected_begins_with_is_not_begun_once_more() -> None:
     learner = fold_learner(workers := Together())
     learner.expect(GOOD)
@@ -109,6 +112,7 @@ def test_what_comes_before_refinement_is_computed_once_and_beforehand() -> None:
     assert len(workers.begun) == 3
 
 
+@pytest.mark.long
 def test_a_configuration_far_behind_an_earlier_one_is_given_up() -> None:
     reached: list[float] = []
 
@@ -130,6 +134,7 @@ def test_a_configuration_far_behind_an_earlier_one_is_given_up() -> None:
     assert max(reached) == 0.2 < undisturbed
 
 
+@pytest.mark.long
 def test_by_another_seed_other_features_are_learned_after_the_same_two_stages() -> None:
     learner = fold_learner(workers := Together())
     options = replace(GOOD, narx_learning="on", iterations=3)

@@ -9,6 +9,7 @@ from rffpsr_ros.simulation.arm_camera import SIZE
 TICKS = 150
 
 
+@pytest.mark.long
 def test_forecasts_beat_the_last_frame_and_the_mean_frame() -> None:
     pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
     from benchmarks.arm_camera import LAST, MEAN, RFF_PSR, judge, record
