@@ -4,8 +4,9 @@ What the recipe decided stays: windows, drawn features, ranks, ridges, and which
 Both stages and the linear ARX take in every new tick, with the sums of all old ones; learned
 features learn on, in the more steps the larger a share the new ticks have of all, and refinement
 goes on from where it ended, on a sample of old recordings and the new ones; weights and bands are
-those of held-out parts, old and new (a single model's bands stay as they were). So it costs what is new, and a sample that does not grow.
-Models of everything follow those on folds, which judge (`more/everything.py`).
+those of held-out parts, old and new (a single model's bands stay as they were). So it costs what is
+new, and a sample that does not grow. Models of everything follow those on folds, which judge
+(`more/everything.py`).
 """
 
 from __future__ import annotations
