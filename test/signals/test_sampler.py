@@ -258,6 +258,21 @@ def test_after_a_time_jump_everything_starts_anew() -> None:
     assert actions(found[1][1]).tolist() == [[2.0]]
 
 
+def test_jumps_of_time_are_counted_by_topic_though_no_segment_begins_between_them() -> None:
+    """Two clocks on one topic: only the first jump ends a segment."""
+    sampler = Sampler(configured(observations=["fast"]))
+    feed(sampler, [("command", 6000, 0.0), *[("fast", 6000 + 50 * k, 0.0) for k in range(3)]])
+    ends = []
+    for k in range(3, 7):
+        own, other = 6000 + 50 * k, 1000 + 50 * k
+        found = [("fast", own, 0.0), ("fast", other, 0.0), ("command", own, 0.0)]
+        ends += [one for one in feed(sampler, found) if isinstance(one, SegmentEnd)]
+    assert len(ends) == 1
+    assert (sampler.jumps, sampler.jumps_in_a_row) == ({"/fast": 4}, 4)
+    feed(sampler, [("fast", 6000 + 50 * k, 0.0) for k in range(7, 10)])
+    assert (sampler.jumps, sampler.jumps_in_a_row) == ({"/fast": 4}, 0)
+
+
 def test_after_a_time_jump_the_pace_is_learned_anew() -> None:
     """200 Hz before; after it 20 Hz, the first sample 5 ms early."""
     messages = fast_samples(1000, 40) + [("fast", stamp, stamp) for stamp in (0.0, 45.0, 100.0)]
