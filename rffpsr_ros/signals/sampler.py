@@ -124,6 +124,14 @@ class Sampler:
         return self._tracks.names_never_found
 
     @property
+    def empty_commands(self) -> tuple[tuple[Channel, tuple[str, ...]], ...]:
+        """Channel and columns of every newest command that held no finite number.
+
+        The command before it stays in force, so what acts on the robot is not known.
+        """
+        return self._tracks.empty_commands
+
+    @property
     def newest_stamps(self) -> dict[str, int]:
         """The newest stamp (ns) of every topic heard since the beginning or the last time jump."""
         lines = self._tracks.lines.items()

@@ -593,6 +593,22 @@ def test_where_columns_are_settled_a_first_message_of_another_length_is_left_out
         assert all("is left out" in sentence for sentence in sampler.misfits)
 
 
+def test_a_command_without_a_number_changes_nothing_and_is_named() -> None:
+    fields = ["data[0]", "data[1]"]
+    sampler = Sampler(configured(observations=["fast"], command_fields=fields))
+    feed(sampler, [("command", 0, [1.0, 2.0]), ("fast", 0, 0.0)])
+
+    def after(tick: int, command: list[float]) -> tuple[list[list[float]], list[tuple[str, ...]]]:
+        """Return what acts in the tick after a command, and the columns that it leaves empty."""
+        begins = 50 * tick
+        found = feed(sampler, [("command", begins, command), ("fast", begins + 50, 0.0)])
+        return actions(ticks(found)).tolist(), [names for _, names in sampler.empty_commands]
+
+    assert after(0, [nan, 3.0]) == ([[1.0, 3.0]], [])
+    assert after(1, [nan, nan]) == ([[1.0, 3.0]], [("command.data[0]", "command.data[1]")])
+    assert after(2, [4.0, nan]) == ([[4.0, 3.0]], [])
+
+
 def test_columns_that_are_commanded_in_turn_are_together_a_command() -> None:
     """The first message has one column, the second the other: from then on there is a command."""
     configuration = configured(observations=("fast",), command_fields=["data[0]", "data[1]"])

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from rffpsr_ros.forecasting.follower import Follower
+from rffpsr_ros.forecasting.model_channels import listed
 from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, waiting_sentence, worst
+from rffpsr_ros.signals.sampler import Sampler
 
 SILENT_SECONDS = 1.0
 
@@ -56,7 +58,11 @@ def inputs_finding(inputs: Collection[Input], follower: Follower, now_ns: int) -
             said.append(("stale", f"{one.resolved} has been silent for {age:.1f} s"))
     if waiting := awaited(by_topic, follower):
         said.append(("warn", waiting))
-    told = [*jump_sentences(inputs, follower), *clock_sentences(inputs, follower, now_ns)]
+    told = [
+        *jump_sentences(inputs, follower),
+        *clock_sentences(inputs, follower, now_ns),
+        *command_sentences(by_topic, follower.sampler),
+    ]
     said += [("warn", sentence) for sentence in told]
     for channel, name, seen in follower.sampler.names_never_found:
         if seen:
@@ -98,6 +104,19 @@ def jump_sentences(inputs: Collection[Input], follower: Follower) -> list[str]:
         elif _never_follows(follower):
             said.append(f"{back}: mend its publisher's clock, or train with stamps: receive")
     return said
+
+
+def command_sentences(inputs: Mapping[str, Input], sampler: Sampler) -> list[str]:
+    """Return which commands hold nothing that could act."""
+    then = (
+        "the command before it stays in force"
+        if sampler.running
+        else "nothing can be followed before a command"
+    )
+    return [
+        f"no finite number for {listed(names)} on {inputs[channel.topic].resolved}; {then}"
+        for channel, names in sampler.empty_commands
+    ]
 
 
 def clock_sentences(inputs: Collection[Input], follower: Follower, now_ns: int) -> list[str]:

@@ -16,6 +16,7 @@ from rffpsr_ros.nodes.filter.input_report import (
     MANY_JUMPS,
     awaited,
     clock_sentences,
+    command_sentences,
     jump_sentences,
     obstacle,
 )
@@ -146,6 +147,17 @@ def test_the_forecast_is_not_in_order_while_an_obstacle_keeps_it_from_following(
     backlog: Any = SimpleNamespace(left_out=0, newly_left_out=0)
     finding = forecast_finding(follower, times, 4.0, backlog, "clocks differ")
     assert (finding.level, finding.message) == ("warn", "not following: clocks differ")
+
+
+def test_commands_without_a_number_are_named_and_what_becomes_of_them() -> None:
+    inputs, _ = going_back(1, 0, 0)
+    empty = [(SimpleNamespace(topic="/told"), ("told.effort.a",))]
+    sampler: Any = SimpleNamespace(empty_commands=empty, running=True)
+    assert command_sentences(inputs, sampler) == [
+        "no finite number for told.effort.a on /robot/told; the command before it stays in force"
+    ]
+    sampler.running = False
+    assert command_sentences(inputs, sampler)[0].endswith("followed before a command")
 
 
 def test_nothing_is_waited_for_where_stamps_that_go_back_are_in_the_way() -> None:
