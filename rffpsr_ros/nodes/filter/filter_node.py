@@ -135,9 +135,8 @@ class FilterNode(ModelNode):
                 self._outputs.publish(outcome, follower, self._value("lead"))
         else:
             self._outputs.forget()
-            self.get_logger().warning(
-                f"segment ended ({outcome.cause}): {outcome.reason}; the belief begins anew"
-            )
+            ended = f"segment ended ({outcome.cause})"
+            self._complaints.happened(ended, f"{ended}: {outcome.reason}; the belief begins anew")
 
     # What others ask for
 
@@ -208,7 +207,12 @@ class FilterNode(ModelNode):
                 self._backlog,
                 obstacle(inputs, follower),
             ),
-            model_finding(self._robot.served, self._source, self._robot.code.told),
+            model_finding(
+                self._robot.served,
+                self._source,
+                self._robot.code.told,
+                self._value("reload_when_newer"),
+            ),
             outlier_finding(follower),
         ]
         self._complaints.follow(findings[1:])

@@ -124,8 +124,13 @@ def missing_sentence(follower: Follower) -> str:
     )
 
 
-def model_finding(served: ServedModel, source: ModelSource, code: str) -> NodeFinding:
-    """Return which model is served, and by what ``code``."""
+def model_finding(
+    served: ServedModel, source: ModelSource, code: str, by_itself: bool = False
+) -> NodeFinding:
+    """Return which model is served, by what ``code``, and whether there is a newer one.
+
+    A node may load that ``by_itself``, as soon as nobody writes it any more.
+    """
     model = served.model
     values = {
         "file": served.path,
@@ -139,6 +144,9 @@ def model_finding(served: ServedModel, source: ModelSource, code: str) -> NodeFi
     if source.gone:
         message = "the model file is gone; the model in memory stays in service"
         return NodeFinding("model", "warn", message, values)
+    if source.changed and by_itself:
+        message = f"serving {served.path.name}; the newer file is loaded once it is complete"
+        return NodeFinding("model", "ok", message, values)
     if source.changed:
         message = "there is a newer model file; call ~/reload to serve it"
         return NodeFinding("model", "warn", message, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +27,7 @@ from rffpsr_ros.nodes.filter.report import (
     _errors,
     drift_sentence,
     forecast_finding,
+    model_finding,
     outlier_finding,
 )
 
@@ -164,6 +166,17 @@ def test_nothing_is_waited_for_where_stamps_that_go_back_are_in_the_way() -> Non
     """A jump forgets all that was heard, commands too: that these are missing is no cause."""
     assert "first sample of /robot/told" in awaited(*going_back(2, MANY_JUMPS, 0))
     assert awaited(*going_back(2, MANY_JUMPS, MANY_JUMPS)) == ""
+
+
+def test_nobody_is_sent_to_reload_what_the_node_loads_by_itself() -> None:
+    signature = Signature(("shoulder",), ("torque",), 0.05)
+    model = SimpleNamespace(kind="rff_psr", signature=signature)
+    served: Any = SimpleNamespace(model=model, path=Path("arm.psr"), checksum="c")
+    source: Any = SimpleNamespace(gone=False, changed=True)
+    assert "call ~/reload" in model_finding(served, source, "NumPy").message
+    finding = model_finding(served, source, "NumPy", by_itself=True)
+    assert finding.level == "ok"
+    assert finding.message == "serving arm.psr; the newer file is loaded once it is complete"
 
 
 def test_live_errors_are_told_by_observation_with_units() -> None:
