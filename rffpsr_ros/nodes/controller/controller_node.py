@@ -159,6 +159,9 @@ class ControllerNode(ModelNode):
 
     def _on_reference(self, message: Any) -> None:
         if self._commanding is None:
+            self._complaints.warn(
+                "reference", "a ~/reference that arrived before there is a model is left out"
+            )
             return
         loop = self._commanding.loop
         columns = len(loop.follower.model.signature.observation_names)
