@@ -21,6 +21,7 @@ from rffpsr_ros.nodes.filter.input_report import (
     jump_sentences,
     obstacle,
 )
+from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.report import (
     TOLD_SECONDS,
     _by_observation,
@@ -62,6 +63,10 @@ def test_absurd_values_are_counted_by_column_and_told_of_for_a_while() -> None:
         "forecasts withheld": 3,
     }
     assert told(None, [0, 0], [0]).level == "ok"
+
+
+def test_the_page_says_for_how_long_absurd_values_are_told_of() -> None:
+    assert f"warn for {TOLD_SECONDS:.0f} s)" in " ".join(FILTER.description.split())
 
 
 def test_an_alarm_names_observation_horizon_figures_and_what_to_look_at() -> None:
