@@ -83,7 +83,7 @@ class ControlLoop:
         self.follower, self.supervisor = follower, supervisor
         self.monitor = ObservationMonitor(follower.model, tolerance)
         self.planner = Planner(task.solver, task.budget)
-        self.reference = Reference(len(follower.model.signature.observation_names))
+        self.reference = Reference(follower.model.signature.observation_names, self._absurd)
         self._task, self._horizon, self._dry_run = task, horizon, dry_run
         self._period = follower.configuration.period
         self._silent_ns = round(tolerance.stale_ticks * self._period * 1e9)
@@ -175,6 +175,10 @@ class ControlLoop:
         elif self._reference_ticks and self.reference.ticks_since_end > self._reference_ticks:
             against.append("the ~/reference has ended (reference_timeout)")
         return against
+
+    def _absurd(self, rows: Array) -> Array | None:
+        """Return which values (n, d_o) would be rejected if they were observed; None: none."""
+        return self.follower.guard.gate.observed.outside(rows)
 
     def _judged(self, against: list[str], now_ns: int) -> Decision:
         """Return the decision so far: the safe command wherever there is no control."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from rffpsr_ros.errors import InputError
@@ -16,12 +18,16 @@ class Reference:
 
     Parameters
     ----------
-    columns
-        d_o.
+    names
+        Of the observations (d_o).
+    outside
+        Returns which values (n, d_o) lie absurdly far outside of the trained range; None: none.
     """
 
-    def __init__(self, columns: int) -> None:
-        self._columns = columns
+    def __init__(
+        self, names: Sequence[str], outside: Callable[[Array], Array | None] = lambda rows: None
+    ) -> None:
+        self._names, self._outside = names, outside
         self._rows: Array | None = None
         self._row = 0
 
@@ -33,16 +39,24 @@ class Reference:
         Raises
         ------
         InputError
-            If it does not fit, or holds nothing to follow.
+            If it does not fit, holds nothing to follow, or lies where no robot can be meant to go.
         """
-        if rows.ndim != 2 or rows.shape[1] != self._columns or not len(rows):
+        columns = len(self._names)
+        if rows.ndim != 2 or rows.shape[1] != columns or not len(rows):
             raise InputError(
-                f"a reference has shape {rows.shape}; it must be (ticks ahead, {self._columns}),"
+                f"a reference has shape {rows.shape}; it must be (ticks ahead, {columns}),"
                 " one column per observation, NaN where anything will do"
             )
         if np.isinf(rows).any() or not np.isfinite(rows).any():
             raise InputError(
                 "a reference must hold finite numbers, at least one, and NaN where anything will do"
+            )
+        absurd = self._outside(rows)
+        if absurd is not None:
+            row, column = np.argwhere(absurd)[0]
+            raise InputError(
+                f"a reference for '{self._names[column]}' is {rows[row, column]:.6g}, absurdly far"
+                " outside of the trained range (rejection_threshold); it is not followed"
             )
         self._rows, self._row = rows, -1
 

@@ -252,6 +252,8 @@ class Follower:
         self._newest = tick
         self._learn_from_history(tick)
         self._future.settle(self._sampler)
+        if self._sampler.empty_commands:  # nobody knows what acts on the robot
+            self.live_error.unsettle()
         self.live_error.step(self.state, tick.action, tick.observation)
         due = (tick.number + 1) % self.options.publish_every == 0
         return Step(tick, due, self._forecast(tick) if due and wanted else None)

@@ -105,6 +105,10 @@ class LiveError:
         self._origin = None
         self._ticks = 0
 
+    def unsettle(self) -> None:
+        """Conclude nothing from forecasts until the state has settled again."""
+        self._ticks = self._began = 0
+
     def _score(self, observations: Array, forecast: Array, actions: Array) -> None:
         """Score a forecast of all observations but the first, that of its origin."""
         errors = observations[1:] - forecast

@@ -166,6 +166,11 @@ class ChannelTracks:
         return units if len(units) == len(self.action_names) else ()
 
     @property
+    def empty_commands(self) -> tuple[tuple[Channel, tuple[str, ...]], ...]:
+        """Channel and columns of every newest command that held no finite number."""
+        return tuple((one.channel, one.column_names) for one in self._actions if one.empty)
+
+    @property
     def names_never_found(self) -> tuple[tuple[Channel, str, tuple[str, ...]], ...]:
         """Channel, name and the names there were, for every (joint) name not found so far."""
         return tuple(

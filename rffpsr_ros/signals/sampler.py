@@ -51,6 +51,10 @@ class Sampler:
     late, duplicates
         How many messages were ignored because a newer one, or one of the same time on the pace
         topic, had come before.
+    jumps
+        How often stamps went back by more than a tick, by topic.
+    jumps_in_a_row
+        How often they did since the last tick.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class Sampler:
         self.configuration = configuration
         self.late = 0
         self.duplicates = 0
+        self.jumps: dict[str, int] = {}
+        self.jumps_in_a_row = 0
         period = configuration.exact_period_ns
         gap = Fraction(repr(configuration.max_gap)) * 10**9
         self._period = period
@@ -116,6 +122,14 @@ class Sampler:
     def names_never_found(self) -> tuple[tuple[Channel, str, tuple[str, ...]], ...]:
         """Channel, name and the names there were, for every (joint) name never found so far."""
         return self._tracks.names_never_found
+
+    @property
+    def empty_commands(self) -> tuple[tuple[Channel, tuple[str, ...]], ...]:
+        """Channel and columns of every newest command that held no finite number.
+
+        The command before it stays in force, so what acts on the robot is not known.
+        """
+        return self._tracks.empty_commands
 
     @property
     def newest_stamps(self) -> dict[str, int]:
@@ -282,6 +296,7 @@ class Sampler:
         self._missing_run = self._missing_run + 1 if missed else 0
         tick = Tick(self._tick, start_ns, stamp_ns, action, observation)
         self._tick += 1
+        self.jumps_in_a_row = 0
         if self._missing_run > self._most_missing:
             return [tick, *self._end("missing", "nothing was observed for longer than max_gap")]
         return [tick]
@@ -304,6 +319,8 @@ class Sampler:
     def _jump(self, line: Line, stamp_ns: int) -> list[Event]:
         """End the segment and start anew, as if nothing had been fed before."""
         assert line.last_ns is not None
+        self.jumps[line.topic] = self.jumps.get(line.topic, 0) + 1
+        self.jumps_in_a_row += 1
         back = (line.last_ns - stamp_ns) / 1e9
         events = self._close_pending() if self._pending_ns is not None else []
         events += self._end("time_jump", f"the stamps of {line.topic} went back by {back:.3g} s")

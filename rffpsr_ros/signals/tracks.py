@@ -162,10 +162,16 @@ class ActionTrack(Track):
     """An action channel: the newest command is in force until the next, column by column.
 
     A column that a command leaves out (NaN) keeps its value.
+
+    Attributes
+    ----------
+    empty
+        Whether the newest command that was due held no finite number, so that it changed nothing.
     """
 
     def __init__(self, channel: Channel, settled: Sequence[str] = ()) -> None:
         super().__init__(channel, settled)
+        self.empty = False
         self._pending: deque[tuple[int, Sample | Vector]] = deque(maxlen=MOST_COMMANDS)
         self._held: Vector | None = None
         self._partial: Vector | None = None  # until every column had a value
@@ -228,15 +234,19 @@ class ActionTrack(Track):
         self.resolver.reset()
         self._held = self._partial = None
         self.heard_ns = None
+        self.empty = False
 
     def _latest(self, due: list[tuple[int, Sample | Vector]]) -> Vector | None:
         """Return the newest value of every column; None if one never had any."""
+        self.empty = False
         values: Vector | None = None
         for _, command in reversed(due):
             older = self.values_of(command) if isinstance(command, Sample) else command
             values = older if values is None else np.where(np.isfinite(values), values, older)
             if all_finite(values):
                 return values
+            if values is older:
+                self.empty = not np.isfinite(values).any()
         assert values is not None
         before = self.initial_values() if self._held is None else self._held
         before = self._partial if before is None else before

@@ -98,12 +98,25 @@ class LiveSimulation:
         self._commands.append((stamp_ns, columns, values))
 
     def advance(self) -> None:
-        """Let one tick pass, under the newest command stamped at or before its start."""
+        """Let one tick pass, under the newest command stamped at or before its start.
+
+        Raises
+        ------
+        InputError
+            If the system has no state that follows. The tick has passed all the same: the system
+            is at an episode's start, and no command is in force, since under the same one it would
+            fail again.
+        """
         while self._commands and self._commands[0][0] <= self.now_ns:
             _, columns, values = self._commands.popleft()
             self._action[columns] = values
-        self._state = self._system.step(self._state, self._action.copy())
         self._ticks += 1
+        try:
+            self._state = self._system.step(self._state, self._action.copy())
+        except InputError:
+            self.restart()
+            self._action[:] = 0.0
+            raise
 
     def restart(self) -> None:
         """Put the system back to an episode's start; time goes on, and so does the command."""

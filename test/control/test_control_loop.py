@@ -17,6 +17,7 @@ from rffpsr_ros.control.monitor import Tolerance
 from rffpsr_ros.control.problem import Plan, Problem, Solver
 from rffpsr_ros.control.settings import ControlSettings, task_of
 from rffpsr_ros.control.supervision import Supervisor
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.calibration import residuals
 from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower
@@ -217,6 +218,19 @@ def test_a_fault_brings_the_safe_command_within_two_ticks(
     rig.loop.enable(rig.now_ns)
     rig.tick()
     assert rig.phase == "controlling"
+
+
+def test_a_reference_outside_of_reason_is_refused_by_name_and_the_one_before_stays(
+    model: PredictiveModel[Any],
+) -> None:
+    rig = Rig(model).controls()
+    before = rig.loop.reference.ahead(3)
+    with pytest.raises(InputError, match=r"a reference for 'seen\.data' is 1e\+300, absurdly far"):
+        rig.loop.reference.take(np.array([[0.1], [np.nan], [1e300]]))
+    np.testing.assert_array_equal(rig.loop.reference.ahead(3), before)
+    for _ in range(5):
+        rig.tick()
+    assert rig.loop.supervisor.phase == "controlling"
 
 
 def test_control_ends_with_its_reference(model: PredictiveModel[Any]) -> None:

@@ -293,6 +293,22 @@ def test_the_live_error_is_that_of_forecasts_in_hindsight(
     assert live.drift.drifted(4.0) == (factor > 4.0)
 
 
+def test_nothing_is_concluded_while_commands_hold_no_number(model: RFFPSRModel) -> None:
+    """What acts on the robot is not known then, nor what the state is worth right after."""
+    follower = Follower(model, FollowOptions(horizon=HORIZON))
+    fed = sequence(4, 160)
+    follow(follower, fed[:160])
+    settled = follower.live_error.count
+    assert settled
+    forecasts = len(
+        follow(follower, [(t, s, np.nan if t == "/told" else v) for t, s, v in fed[160:240]])
+    )
+    assert forecasts == 40
+    assert follower.live_error.count == settled
+    follow(follower, fed[240:])
+    assert follower.live_error.count > settled
+
+
 def test_bands_follow_the_error_in_hindsight(model: RFFPSRModel) -> None:
     wrong = Wrong(model.signature, TrainingRecord(), model.parts)
     assert LiveError(wrong, 2).half_width is None

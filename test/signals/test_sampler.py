@@ -258,6 +258,21 @@ def test_after_a_time_jump_everything_starts_anew() -> None:
     assert actions(found[1][1]).tolist() == [[2.0]]
 
 
+def test_jumps_of_time_are_counted_by_topic_though_no_segment_begins_between_them() -> None:
+    """Two clocks on one topic: only the first jump ends a segment."""
+    sampler = Sampler(configured(observations=["fast"]))
+    feed(sampler, [("command", 6000, 0.0), *[("fast", 6000 + 50 * k, 0.0) for k in range(3)]])
+    ends = []
+    for k in range(3, 7):
+        own, other = 6000 + 50 * k, 1000 + 50 * k
+        found = [("fast", own, 0.0), ("fast", other, 0.0), ("command", own, 0.0)]
+        ends += [one for one in feed(sampler, found) if isinstance(one, SegmentEnd)]
+    assert len(ends) == 1
+    assert (sampler.jumps, sampler.jumps_in_a_row) == ({"/fast": 4}, 4)
+    feed(sampler, [("fast", 6000 + 50 * k, 0.0) for k in range(7, 10)])
+    assert (sampler.jumps, sampler.jumps_in_a_row) == ({"/fast": 4}, 0)
+
+
 def test_after_a_time_jump_the_pace_is_learned_anew() -> None:
     """200 Hz before; after it 20 Hz, the first sample 5 ms early."""
     messages = fast_samples(1000, 40) + [("fast", stamp, stamp) for stamp in (0.0, 45.0, 100.0)]
@@ -576,6 +591,22 @@ def test_where_columns_are_settled_a_first_message_of_another_length_is_left_out
         assert (sampler.observation_names, sampler.action_names) == names
         assert sorted(sampler.misfits.values()) == [1, 2]
         assert all("is left out" in sentence for sentence in sampler.misfits)
+
+
+def test_a_command_without_a_number_changes_nothing_and_is_named() -> None:
+    fields = ["data[0]", "data[1]"]
+    sampler = Sampler(configured(observations=["fast"], command_fields=fields))
+    feed(sampler, [("command", 0, [1.0, 2.0]), ("fast", 0, 0.0)])
+
+    def after(tick: int, command: list[float]) -> tuple[list[list[float]], list[tuple[str, ...]]]:
+        """Return what acts in the tick after a command, and the columns that it leaves empty."""
+        begins = 50 * tick
+        found = feed(sampler, [("command", begins, command), ("fast", begins + 50, 0.0)])
+        return actions(ticks(found)).tolist(), [names for _, names in sampler.empty_commands]
+
+    assert after(0, [nan, 3.0]) == ([[1.0, 3.0]], [])
+    assert after(1, [nan, nan]) == ([[1.0, 3.0]], [("command.data[0]", "command.data[1]")])
+    assert after(2, [4.0, nan]) == ([[4.0, 3.0]], [])
 
 
 def test_columns_that_are_commanded_in_turn_are_together_a_command() -> None:

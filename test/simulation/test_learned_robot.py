@@ -68,3 +68,19 @@ def test_a_runaway_is_told_in_a_sentence(linear: PredictiveModel[Any]) -> None:
     state = robot.initial_state(np.random.default_rng(0))
     with pytest.raises(InputError, match="ran away"):
         robot.step(state, np.array([np.inf, 0.0]))
+
+
+def test_after_a_runaway_time_goes_on_from_the_start_with_no_command(
+    linear: PredictiveModel[Any],
+) -> None:
+    simulation, untouched = (LiveSimulation(LearnedRobot(linear), 0) for _ in range(2))
+    simulation.command(0, slice(0, 2), np.array([1e300, 0.0]))
+    before = simulation.next_ns
+    with pytest.raises(InputError, match="ran away"):
+        simulation.advance()
+    assert simulation.now_ns == before
+    np.testing.assert_array_equal(simulation.look(), untouched.look())
+    for _ in range(3):
+        simulation.advance()
+        untouched.advance()
+        np.testing.assert_array_equal(simulation.look(), untouched.look())

@@ -25,9 +25,10 @@ from rffpsr_ros.nodes.controller.plan_output import PlanOutput
 from rffpsr_ros.nodes.controller.report import control_finding
 from rffpsr_ros.nodes.controller.silence_clock import SilenceClock
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation, in_the_background
+from rffpsr_ros.nodes.filter.input_report import inputs_finding
 from rffpsr_ros.nodes.filter.model_node import ModelNode
 from rffpsr_ros.nodes.filter.model_source import ServedModel
-from rffpsr_ros.nodes.filter.report import inputs_finding, model_finding
+from rffpsr_ros.nodes.filter.report import model_finding
 from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
@@ -158,6 +159,9 @@ class ControllerNode(ModelNode):
 
     def _on_reference(self, message: Any) -> None:
         if self._commanding is None:
+            self._complaints.warn(
+                "reference", "a ~/reference that arrived before there is a model is left out"
+            )
             return
         loop = self._commanding.loop
         columns = len(loop.follower.model.signature.observation_names)

@@ -197,7 +197,7 @@ _PARAMETERS = (
         "rejection_threshold",
         [REJECTION_THRESHOLD],
         "As of the filter: observations so many widths outside of the trained range count as"
-        " missing.",
+        " missing, and such a reference is refused.",
     ),
     QUEUE_DEPTH,
     EXECUTOR,

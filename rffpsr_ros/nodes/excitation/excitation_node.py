@@ -1,7 +1,7 @@
 """The excitation node: sends a robot commands from which its response can be learned.
 
-Whatever ends it (a service call, its duration, SIGINT or SIGTERM), the last command is zero. See
-docs/nodes.md for its topics, services and parameters.
+Whatever ends it (a service call, its duration, SIGINT or SIGTERM), the last command is zero if it
+ever sent one. See docs/nodes.md for its topics, services and parameters.
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class ExcitationNode(GuardedNode, Node):
             self._start()
 
     def close(self) -> None:
-        """Leave the robot with a command of zero."""
-        self._stop("at the end")
+        """Leave the robot with a command of zero, as far as it was this node's."""
+        self._leave("at the end")
 
     def give_up(self) -> str:
-        """Leave the robot with a command of zero."""
-        self._stop("faults repeat")
+        """Leave the robot with a command of zero, as far as it was this node's."""
+        self._leave("faults repeat")
         return "the excitation has stopped; mend the cause, then call ~/start"
 
     # Acting
@@ -100,6 +100,12 @@ class ExcitationNode(GuardedNode, Node):
             f" {self._configuration.rate:g} Hz"
         )
         return "exciting"
+
+    def _leave(self, reason: str) -> None:
+        """Stop; but who never sent a command must not meddle with those of others."""
+        self._active = False
+        if self._commands.sent:
+            self._stop(reason)
 
     def _stop(self, reason: str) -> None:
         """Send zero, and see to it that it arrives."""

@@ -14,8 +14,8 @@ ros2 run rffpsr_ros excitation_node --ros-args --params-file arm.yaml
 ```
 
 **The end is zero.** Whatever ends it (`~/stop`, `duration`, SIGINT, SIGTERM), the last command is
-zero, and it waits for listeners to confirm it. After `kill -9` nobody sends zero: a robot needs a
-watchdog of its own.
+zero, and it waits for listeners to confirm it; one that never sent a command sends none at its end.
+After `kill -9` nobody sends zero: a robot needs a watchdog of its own.
 
 **Limits** must be given: with the default, zero, there is nothing to excite.
 

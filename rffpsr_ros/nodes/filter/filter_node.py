@@ -16,6 +16,7 @@ from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
 from rffpsr_ros.nodes.filter.forecast_publisher import ForecastPublisher
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
+from rffpsr_ros.nodes.filter.input_report import awaited, inputs_finding, obstacle
 from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.model_node import ModelNode
 from rffpsr_ros.nodes.filter.model_source import ServedModel
@@ -23,12 +24,11 @@ from rffpsr_ros.nodes.filter.plan_input import PlanInput
 from rffpsr_ros.nodes.filter.report import (
     BEGIN,
     forecast_finding,
-    inputs_finding,
     model_finding,
     outlier_finding,
 )
 from rffpsr_ros.nodes.filter.sequence_logger import SequenceLogger
-from rffpsr_ros.nodes.shared.diagnostics import NodeFinding, waiting_sentence
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
 from rffpsr_ros.nodes.shared.receive_times import node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput
@@ -135,9 +135,8 @@ class FilterNode(ModelNode):
                 self._outputs.publish(outcome, follower, self._value("lead"))
         else:
             self._outputs.forget()
-            self.get_logger().warning(
-                f"segment ended ({outcome.cause}): {outcome.reason}; the belief begins anew"
-            )
+            ended = f"segment ended ({outcome.cause})"
+            self._complaints.happened(ended, f"{ended}: {outcome.reason}; the belief begins anew")
 
     # What others ask for
 
@@ -195,13 +194,25 @@ class FilterNode(ModelNode):
         assert self._robot.served
         assert follower
         now_ns = self.get_clock().now().nanoseconds
-        waiting = waiting_sentence(follower.sampler, self._robot.inputs)
+        waiting = awaited(self._robot.inputs, follower)
         if waiting and now_ns:  # nothing can arrive before there is a time
             self._complaints.warn("waiting", waiting)
+        inputs = self._robot.inputs.values()
         findings = [
-            inputs_finding(self._robot.inputs.values(), follower, now_ns),
-            forecast_finding(follower, self._times, self._value("drift_warning"), self._backlog),
-            model_finding(self._robot.served, self._source, self._robot.code.told),
+            inputs_finding(inputs, follower, now_ns),
+            forecast_finding(
+                follower,
+                self._times,
+                self._value("drift_warning"),
+                self._backlog,
+                obstacle(inputs, follower),
+            ),
+            model_finding(
+                self._robot.served,
+                self._source,
+                self._robot.code.told,
+                self._value("reload_when_newer"),
+            ),
             outlier_finding(follower),
         ]
         self._complaints.follow(findings[1:])

@@ -48,10 +48,14 @@ robot that changed surprises within the range; one that does something new leave
 `rejection_threshold` widths of that range is taken for missing; such a command, or row of a plan,
 does not replace the one before it. So one wild sample, of any size, leaves the forecasts as they
 would be without it. What is rejected is counted by column in the diagnostics (`outliers`, which
-warn for a minute) and noted once in the log; `evaluate`, `predict` and replays reject the same. No
+warn for 10 s) and noted once in the log; `evaluate`, `predict` and replays reject the same. No
 number that is not finite is ever published: a forecast that would hold one is withheld, and the
 diagnostics say ERROR. A state that can no longer be computed with begins anew, in an ensemble that
 of the member concerned.
+
+**Commands without a number** (empty, NaN, of another joint) leave the one before them in force: one
+WARN line, and `inputs` warn. What acts on the robot is not known then, so until the state has
+settled again no error counts for the live error or for drift.
 
 **Adaptation.** With `adapt`, forecasts are corrected for what became of the robot since it was
 learned: another payload, a worn gear, a warm motor. By horizon and observation their errors are

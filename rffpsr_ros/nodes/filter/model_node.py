@@ -173,8 +173,10 @@ class ModelNode(GuardedNode, LifecycleNode):
             if not isinstance(problem, InputError):
                 self.guard.note("loading the model", problem)
             sentence = f"{described(problem)}; {self.kept}"
-            self.get_logger().error(sentence)
+            self._complaints.error("reload", sentence)  # once, however slowly a file is copied
             raise InputError(sentence) from None
+        else:
+            self._complaints.over("reload", at_once=True)
         finally:
             give_back()
 

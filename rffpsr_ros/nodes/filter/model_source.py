@@ -51,7 +51,7 @@ class ModelSource:
         elif path != self._given:
             if serving:
                 return (
-                    "model_path can be changed only while the filter is unconfigured: clean it up,"
+                    "model_path can be changed only while the node is unconfigured: clean it up,"
                     " set model_path, configure"
                 )
             return self._places.refusal(path)

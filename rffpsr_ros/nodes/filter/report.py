@@ -1,9 +1,9 @@
-"""What the filter node tells of itself: inputs, forecasts, model; in plain words, without ROS."""
+"""What the filter node tells of its forecasts, its model and absurd values, without ROS."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,8 @@ from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.nodes.filter.backlog import Backlog
 from rffpsr_ros.nodes.filter.forecast_times import ForecastTimes
 from rffpsr_ros.nodes.filter.model_source import ModelSource, ServedModel
-from rffpsr_ros.nodes.shared.diagnostics import Level, NodeFinding, waiting_sentence, worst
+from rffpsr_ros.nodes.shared.diagnostics import NodeFinding
 
-SILENT_SECONDS = 1.0
 BEGIN = (
     "every input arrives: forecasts begin once the filter is activated",
     "every input arrives: forecasts begin",
@@ -27,12 +26,6 @@ BEGIN = (
 NOTHING_SERVED = NodeFinding("model", "warn", "no model is served; the log says why", {})
 """Told instead of all else, so that others see that the node lives."""
 
-CLOCKS_APART = 1.0
-"""Seconds that stamps of two topics differ by, beyond when they arrive, before it is told."""
-
-MANY_JUMPS = 3
-"""Times that stamps went back which a bag played in a loop may explain."""
-
 NAMED = 12
 """Observations whose live error is told one by one, at the most."""
 WORST = 5
@@ -40,85 +33,6 @@ WORST = 5
 
 TOLD_SECONDS = 10.0
 """How long an absurd value is told of."""
-
-
-class Input(Protocol):
-    """What is told of a topic."""
-
-    topic: str
-    resolved: str
-    count: int
-    problem: str
-
-    def publishers(self) -> Sequence[Any]:
-        """Who publishes the topic."""
-        ...
-
-    def rate(self) -> float:
-        """Messages per second."""
-        ...
-
-    def age(self, now_ns: int) -> float | None:
-        """Seconds since the last message."""
-        ...
-
-
-def inputs_finding(inputs: Collection[Input], follower: Follower, now_ns: int) -> NodeFinding:
-    """Return rates, ages, gaps and what is still waited for."""
-    values: dict[str, Any] = {}
-    said: list[tuple[Level, str]] = []
-    period = follower.configuration.period
-    pace = follower.configuration.observations[0].topic
-    by_topic = {one.topic: one for one in inputs}
-    for one in by_topic.values():
-        age = one.age(now_ns)
-        values[f"{one.resolved} rate [Hz]"] = one.rate()
-        values[f"{one.resolved} age [s]"] = "never" if age is None else age
-        values[f"{one.resolved} messages"] = one.count
-        if one.problem:
-            said.append(("error", one.problem))
-        elif one.topic == pace and age is not None and age > max(SILENT_SECONDS, 5 * period):
-            said.append(("stale", f"{one.resolved} has been silent for {age:.1f} s"))
-    waiting = waiting_sentence(follower.sampler, by_topic)
-    if waiting:
-        said.append(("warn", waiting))
-    said += [("warn", sentence) for sentence in clock_sentences(inputs, follower, now_ns)]
-    for channel, name, seen in follower.sampler.names_never_found:
-        if seen:
-            names = ", ".join(seen)
-            said.append(("warn", f"'{name}' was never in a message of {channel.topic} ({names})"))
-    values["late messages"] = follower.sampler.late
-    values["duplicate messages"] = follower.sampler.duplicates
-    message = "; ".join(sentence for _, sentence in said) or "all inputs arrive"
-    return NodeFinding("inputs", worst(level for level, _ in said), message, values)
-
-
-def clock_sentences(inputs: Collection[Input], follower: Follower, now_ns: int) -> list[str]:
-    """Return which topics' stamps come from clocks that differ."""
-    configuration, stamps = follower.configuration, follower.sampler.newest_stamps
-    limit = max(CLOCKS_APART, configuration.max_gap)
-    said, ahead = [], {}
-    jumps = follower.resets.get("time_jump", 0)
-    for one in inputs:
-        age, stamp_ns = one.age(now_ns), stamps.get(one.topic)
-        if age is not None and stamp_ns is not None:
-            ahead[one.topic] = (stamp_ns - now_ns) / 1e9 + age
-        if jumps >= MANY_JUMPS and (senders := len(one.publishers())) > 1:
-            said.append(
-                f"stamps went back {jumps} times, and {one.resolved} has {senders} publishers:"
-                " their clocks differ, or one of them should not send; let one alone publish it"
-            )
-    pace = configuration.observations[0].topic
-    names = {one.topic: one.resolved for one in inputs}
-    for topic, seconds in ahead.items():
-        apart = seconds - ahead.get(pace, seconds)
-        if abs(apart) > limit:
-            said.append(
-                f"the stamps of {names[topic]} are {abs(apart):.1f} s"
-                f" {'ahead of' if apart > 0 else 'behind'} those of {names[pace]}: the clocks of"
-                " their publishers differ; synchronise them, or train with stamps: receive"
-            )
-    return said
 
 
 def outlier_finding(follower: Follower) -> NodeFinding:
@@ -146,9 +60,16 @@ def outlier_finding(follower: Follower) -> NodeFinding:
 
 
 def forecast_finding(
-    follower: Follower, times: ForecastTimes, drift_warning: float, backlog: Backlog
+    follower: Follower,
+    times: ForecastTimes,
+    drift_warning: float,
+    backlog: Backlog,
+    obstacle: str = "",
 ) -> NodeFinding:
-    """Return times and ages, the live error beside that of training, and what upset the belief."""
+    """Return times and ages, the live error beside that of training, and what upset the belief.
+
+    While there is an ``obstacle`` nothing can be followed.
+    """
     values: dict[str, Any] = {"ticks": times.steps, **times.values()}
     values["forecasts left out"] = backlog.left_out
     if backlog.newly_left_out:
@@ -166,6 +87,8 @@ def forecast_finding(
             " horizon, or from this state; shorten the horizon, call ~/reset, or train again"
         )
         return NodeFinding("forecast", "error", message, values)
+    if obstacle:
+        return NodeFinding("forecast", "warn", f"not following: {obstacle}", values)
     values |= _drift(live.drift, follower.model.signature)
     values |= _novelty(live.novelty)
     if live.drift.drifted(drift_warning) and live.drift.alarm is not None:
@@ -201,8 +124,13 @@ def missing_sentence(follower: Follower) -> str:
     )
 
 
-def model_finding(served: ServedModel, source: ModelSource, code: str) -> NodeFinding:
-    """Return which model is served, and by what ``code``."""
+def model_finding(
+    served: ServedModel, source: ModelSource, code: str, by_itself: bool = False
+) -> NodeFinding:
+    """Return which model is served, by what ``code``, and whether there is a newer one.
+
+    A node may load that ``by_itself``, as soon as nobody writes it any more.
+    """
     model = served.model
     values = {
         "file": served.path,
@@ -216,6 +144,9 @@ def model_finding(served: ServedModel, source: ModelSource, code: str) -> NodeFi
     if source.gone:
         message = "the model file is gone; the model in memory stays in service"
         return NodeFinding("model", "warn", message, values)
+    if source.changed and by_itself:
+        message = f"serving {served.path.name}; the newer file is loaded once it is complete"
+        return NodeFinding("model", "ok", message, values)
     if source.changed:
         message = "there is a newer model file; call ~/reload to serve it"
         return NodeFinding("model", "warn", message, values)

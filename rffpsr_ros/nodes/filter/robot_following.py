@@ -11,6 +11,7 @@ from rffpsr_ros.forecasting.follow_options import FollowOptions
 from rffpsr_ros.forecasting.follower import Follower, Outcome
 from rffpsr_ros.forecasting.model_channels import channels_of
 from rffpsr_ros.nodes.filter.code_preparation import CodePreparation
+from rffpsr_ros.nodes.filter.input_report import command_sentences
 from rffpsr_ros.nodes.filter.model_source import ServedModel, same_topics
 from rffpsr_ros.nodes.shared.diagnostics import Complaints
 from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
@@ -126,6 +127,10 @@ class RobotFollowing:
             self._complaints.error("feed", str(problem))
             return None
         self._complaints.errors(self.follower.sampler.misfits)
+        if empty := command_sentences(self.inputs, self.follower.sampler):
+            self._complaints.warn("commands", "; ".join(empty))
+        else:
+            self._complaints.over("commands", "commands hold finite numbers again")
         return outcomes
 
     def renew_code(self) -> None:

@@ -40,7 +40,9 @@ is logged and stands in `~/status`. The model file appears complete or not at al
 `ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`.
 
 **Learning goes on** from what lies beside the newest model (its name and `.kept`): only episodes
-that it does not know are learned from (docs/command_line.md), anew only if that cannot be. With
+that it does not know are learned from (docs/command_line.md). It trains on all episodes anew if
+that cannot be, or as soon as there are more than twice as many as its windows, features and ranks
+were chosen with (not with `training_forget`): what was right for little data is not for much. With
 `retrain_after` the learner trains by itself. One in four new episodes, the newest first, is then
 held out; the model that forecasts these better, the new one or the one before, stays, and
 `~/status` says which, with both errors. What was held out is learned from the next time. A filter
@@ -182,8 +184,8 @@ _SERVICES = (
     Service(
         "~/train",
         "Train in a process of its own, see `~/status`: go on from the newest model with the"
-        " episodes that it does not know; on all kept episodes if that cannot be, or `train_anew`"
-        " is set.",
+        " episodes that it does not know; on all kept episodes if that cannot be, they have more"
+        " than doubled, or `train_anew` is set.",
     ),
     Service("~/cancel_training", "End the training; it leaves no process and no file."),
 )

@@ -41,6 +41,8 @@ class CommandOutput:
             topic: node.create_publisher(writer.message_class, topic, DEPTH)
             for topic, writer in self._writers.items()
         }
+        self.sent = False
+        """Whether anything was sent so far."""
 
     def send(self, action: Array, answered_ns: int = 0) -> None:
         """Publish an action (d_a,) that answers what was seen at a time; headers say when.
@@ -54,6 +56,7 @@ class CommandOutput:
         if clock.ros_time_is_active:
             now = max(now, Time(nanoseconds=answered_ns, clock_type=now.clock_type))
         now += _AFTER
+        self.sent = True
         start = 0
         for topic, writer in self._writers.items():
             message = writer.write(action[start : start + writer.width].tolist())

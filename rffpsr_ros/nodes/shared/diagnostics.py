@@ -87,6 +87,9 @@ def _printable(character: str) -> str:
     return character if character.isprintable() else repr(character)[1:-1]
 
 
+AGAIN_SECONDS = 60.0
+"""How often at most it is said that something has happened again."""
+
 QUIET_SECONDS = 2.0
 """How long nothing must be wrong with something that was complained of until it is in order."""
 
@@ -100,10 +103,19 @@ class _Complaint:
         self.in_order = False
 
 
+class _Happening:
+    """When it was said last that something had happened, and how often it has since."""
+
+    def __init__(self, told: float) -> None:
+        self.told = told
+        self.untold = 0
+
+
 class Complaints:
     """Logs a sentence when it becomes true, not as long as it stays so.
 
-    What is in order and out of order in turn stays out of order.
+    What is in order and out of order in turn stays out of order. What only happens, and is over at
+    once, is logged the first time and counted from then on.
 
     Parameters
     ----------
@@ -116,6 +128,7 @@ class Complaints:
     def __init__(self, logger: Any, now: Callable[[], float] = time.monotonic) -> None:
         self._logger, self._now = logger, now
         self._said: dict[str, _Complaint] = {}
+        self._happened: dict[str, _Happening] = {}
 
     def error(self, about: str, sentence: str) -> None:
         """Log an error about something, unless it is what was said of it last."""
@@ -131,6 +144,20 @@ class Complaints:
         """Log a warning about something, unless it is what was said of it last."""
         if self._is_new(about, sentence):
             self._logger.warning(on_one_line(sentence))
+
+    def happened(self, about: str, sentence: str) -> None:
+        """Log a warning of something that may happen often: now, or as a count some time later."""
+        now = self._now()
+        before = self._happened.get(about)
+        if before is not None and now - before.told < AGAIN_SECONDS:
+            before.untold += 1
+            return
+        more = ""
+        if before is not None and before.untold:
+            seconds = now - before.told
+            more = f" ({before.untold} times more in the {seconds:.0f} s before)"
+        self._happened[about] = _Happening(now)
+        self._logger.warning(on_one_line(sentence + more))
 
     def topic(self, topic: str, problem: str | None, about: str = "") -> None:
         """Log an error about a topic if there is a problem, else that it is in order again."""

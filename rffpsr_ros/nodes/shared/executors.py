@@ -49,8 +49,10 @@ def with_times(node: Any, take: Callable[[Any, Mapping[str, int]], None]) -> Cal
     return take_alone
 
 
-def make_executor(node: Any) -> Any:
+def make_executor(node: Any, goes_on: Callable[[], bool]) -> Any:
     """Return a new executor for a node, without the node; one line of log says if it is another.
+
+    Once the node ``goes_on`` no longer, it hands out no message that waits.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def make_executor(node: Any) -> Any:
         )
     if name == EVENTS:
         return _events_executor()
-    return executor_in_order() if name == DIRECT else SingleThreadedExecutor()
+    return DirectExecutor(goes_on) if name == DIRECT else SingleThreadedExecutor()
 
 
 def executor_in_order() -> SingleThreadedExecutor:

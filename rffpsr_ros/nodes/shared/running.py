@@ -118,7 +118,7 @@ def _begin(arguments: Sequence[str] | None) -> None:
 
 
 def _spin(node: Any, stop: _Stop) -> None:
-    executor = make_executor(node)
+    executor = make_executor(node, lambda: not stop.asked)
     steady = Clock(clock_type=ClockType.STEADY_TIME)
     timers = [
         node.create_timer(WAKE_SECONDS, _nothing, clock=steady),

@@ -23,8 +23,9 @@ another type, or of a wrong number of values, are an ERROR line.
 controller can be tried before the robot is touched: each forecast one tick ahead is taken for what
 is observed. Errors add up; the log says for how many ticks such a free run says more than the mean
 of the recordings, by the errors on what training held out. What it does beyond that, and beyond the
-commands and places that were recorded, is an invention. Fields must be such as can be written into
-a message: numbers, elements, named joints.
+commands and places that were recorded, is an invention. If its forecasts leave all numbers, as
+after an absurd command, that is an ERROR line, and it is back at its start with no command in
+force. Fields must be such as can be written into a message: numbers, elements, named joints.
 """
 
 _PARAMETERS = (

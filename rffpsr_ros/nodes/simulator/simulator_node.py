@@ -148,8 +148,11 @@ class SimulatorNode(GuardedNode, Node):
         try:
             simulation.advance()
         except InputError as problem:  # of a learned robot
-            self._complaints.error("robot", f"{problem}; it is put back to its start")
-            simulation.restart()
+            self._complaints.error(
+                "robot", f"{problem}; it is back at its start, with no command in force"
+            )
+        else:
+            self._complaints.over("robot")
         self._show(simulation)
 
     def _follow_clock(self, simulation: LiveSimulation) -> None:

@@ -290,3 +290,8 @@ def test_what_does_not_fit_is_refused_in_a_sentence(ros: Any, synthetic_model: P
         "controller_node", "__node:=other", model_path=synthetic_model, safe_command="[7.0]"
     )
     unfit.wait_for("safe_command is [7.0], outside of the limits")
+    peer.publisher("/other/reference", Float64MultiArray)
+    peer.matched("/other/reference")
+    for _ in range(2):
+        peer.publish("/other/reference", Float64MultiArray(data=[0.1]))
+    unfit.wait_for("a ~/reference that arrived before there is a model is left out")

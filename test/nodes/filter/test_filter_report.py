@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,22 @@ pytest.importorskip("rclpy", reason="needs ROS 2")
 
 from rffpsr_ros.forecasting.drift import DriftAlarm
 from rffpsr_ros.models.contract import Signature
+from rffpsr_ros.nodes.filter.input_report import (
+    MANY_JUMPS,
+    awaited,
+    clock_sentences,
+    command_sentences,
+    jump_sentences,
+    obstacle,
+)
+from rffpsr_ros.nodes.filter.interface import FILTER
 from rffpsr_ros.nodes.filter.report import (
     TOLD_SECONDS,
     _by_observation,
     _errors,
-    clock_sentences,
     drift_sentence,
+    forecast_finding,
+    model_finding,
     outlier_finding,
 )
 
@@ -54,6 +65,10 @@ def test_absurd_values_are_counted_by_column_and_told_of_for_a_while() -> None:
     assert told(None, [0, 0], [0]).level == "ok"
 
 
+def test_the_page_says_for_how_long_absurd_values_are_told_of() -> None:
+    assert f"warn for {TOLD_SECONDS:.0f} s)" in " ".join(FILTER.description.split())
+
+
 def test_an_alarm_names_observation_horizon_figures_and_what_to_look_at() -> None:
     signature = Signature(("shoulder", "elbow"), ("torque",), 0.05)
     said = drift_sentence(DriftAlarm(1, 10, 36.04, 0.6), signature)
@@ -63,14 +78,13 @@ def test_an_alarm_names_observation_horizon_figures_and_what_to_look_at() -> Non
     assert "band" not in drift_sentence(DriftAlarm(0, 10, 36.04, None), signature)
 
 
-def clocks(ahead: float, publishers: int = 1, jumps: int = 0, age: float = 0.0) -> list[str]:
+def clocks(ahead: float, age: float = 0.0) -> list[str]:
     """Return what is said where commands are stamped so many seconds ahead of what is seen."""
     inputs: Any = [
         SimpleNamespace(
             topic=topic,
             resolved="/robot" + topic,
             age=lambda now_ns: age,
-            publishers=lambda: [None] * publishers,
         )
         for topic in ("/seen", "/told")
     ]
@@ -80,9 +94,25 @@ def clocks(ahead: float, publishers: int = 1, jumps: int = 0, age: float = 0.0) 
     follower: Any = SimpleNamespace(
         configuration=configuration,
         sampler=SimpleNamespace(newest_stamps=stamps),
-        resets={"time_jump": jumps},
     )
     return clock_sentences(inputs, follower, NOW_NS)
+
+
+def going_back(publishers: int, jumps: int, in_a_row: int) -> tuple[dict[str, Any], Any]:
+    """Return the topics of a robot whose stamps of what is seen went back, and its follower."""
+    inputs: dict[str, Any] = {
+        topic: SimpleNamespace(
+            topic=topic, resolved="/robot" + topic, publishers=lambda: [None] * publishers
+        )
+        for topic in ("/seen", "/told")
+    }
+    sampler = SimpleNamespace(
+        jumps={"/seen": jumps},
+        jumps_in_a_row=in_a_row,
+        waiting_for=[SimpleNamespace(topic="/told")],
+    )
+    follower: Any = SimpleNamespace(sampler=sampler)
+    return inputs, follower
 
 
 def test_clocks_that_differ_are_named_and_no_others() -> None:
@@ -95,13 +125,63 @@ def test_clocks_that_differ_are_named_and_no_others() -> None:
 
 
 def test_two_publishers_are_named_where_stamps_go_back_and_forth() -> None:
-    said = clocks(0.0, publishers=2, jumps=20)
-    assert [sentence.split(" has ")[0] for sentence in said] == [
-        "stamps went back 20 times, and /robot/seen",
-        "stamps went back 20 times, and /robot/told",
+    for in_a_row in (0, MANY_JUMPS):
+        inputs, follower = going_back(publishers=2, jumps=MANY_JUMPS, in_a_row=in_a_row)
+        (said,) = jump_sentences(inputs.values(), follower)
+        assert said.startswith(
+            "stamps on /robot/seen go back again and again, and it has 2 publishers: their clocks"
+        )
+        assert obstacle(inputs.values(), follower) == (said if in_a_row else "")
+    for publishers, jumps in ((2, MANY_JUMPS - 1), (1, MANY_JUMPS)):
+        inputs, follower = going_back(publishers, jumps, 0)
+        assert jump_sentences(inputs.values(), follower) == []
+    inputs, follower = going_back(1, MANY_JUMPS, MANY_JUMPS)
+    assert "mend its publisher's clock" in obstacle(inputs.values(), follower)
+
+
+def test_the_forecast_is_not_in_order_while_an_obstacle_keeps_it_from_following() -> None:
+    live = SimpleNamespace(by_horizon=None, reference=None)
+    follower: Any = SimpleNamespace(
+        options=SimpleNamespace(future_actions="hold"),
+        live_error=live,
+        model=SimpleNamespace(signature=None),
+        state=None,
+        resets={},
+        events={},
+        withholds=False,
+    )
+    times: Any = SimpleNamespace(steps=1, values=dict)
+    backlog: Any = SimpleNamespace(left_out=0, newly_left_out=0)
+    finding = forecast_finding(follower, times, 4.0, backlog, "clocks differ")
+    assert (finding.level, finding.message) == ("warn", "not following: clocks differ")
+
+
+def test_commands_without_a_number_are_named_and_what_becomes_of_them() -> None:
+    inputs, _ = going_back(1, 0, 0)
+    empty = [(SimpleNamespace(topic="/told"), ("told.effort.a",))]
+    sampler: Any = SimpleNamespace(empty_commands=empty, running=True)
+    assert command_sentences(inputs, sampler) == [
+        "no finite number for told.effort.a on /robot/told; the command before it stays in force"
     ]
-    assert clocks(0.0, publishers=2) == []
-    assert clocks(0.0, publishers=1, jumps=20) == []
+    sampler.running = False
+    assert command_sentences(inputs, sampler)[0].endswith("followed before a command")
+
+
+def test_nothing_is_waited_for_where_stamps_that_go_back_are_in_the_way() -> None:
+    """A jump forgets all that was heard, commands too: that these are missing is no cause."""
+    assert "first sample of /robot/told" in awaited(*going_back(2, MANY_JUMPS, 0))
+    assert awaited(*going_back(2, MANY_JUMPS, MANY_JUMPS)) == ""
+
+
+def test_nobody_is_sent_to_reload_what_the_node_loads_by_itself() -> None:
+    signature = Signature(("shoulder",), ("torque",), 0.05)
+    model = SimpleNamespace(kind="rff_psr", signature=signature)
+    served: Any = SimpleNamespace(model=model, path=Path("arm.psr"), checksum="c")
+    source: Any = SimpleNamespace(gone=False, changed=True)
+    assert "call ~/reload" in model_finding(served, source, "NumPy").message
+    finding = model_finding(served, source, "NumPy", by_itself=True)
+    assert finding.level == "ok"
+    assert finding.message == "serving arm.psr; the newer file is loaded once it is complete"
 
 
 def test_live_errors_are_told_by_observation_with_units() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from rffpsr_ros.nodes.shared.diagnostics import QUIET_SECONDS, Complaints, on_one_line, worst
+from rffpsr_ros.nodes.shared.diagnostics import (
+    AGAIN_SECONDS,
+    QUIET_SECONDS,
+    Complaints,
+    on_one_line,
+    worst,
+)
 
 
 class Told:
@@ -55,6 +61,19 @@ def test_what_was_in_order_for_long_is_complained_of_anew() -> None:
     told.now *= 2
     told.complaints.error("x", "bad")  # was never in order
     assert told.lines == ["bad", "bad"]
+
+
+def test_what_happens_often_is_said_once_and_then_counted() -> None:
+    told = Told()
+    for gap in range(20):
+        told.complaints.happened("gap", f"gap {gap}")
+    told.complaints.happened("jump", "jump")
+    told.now = AGAIN_SECONDS
+    for gap in range(20, 22):
+        told.complaints.happened("gap", f"gap {gap}")
+    told.complaints.happened("jump", "jump")
+    again = f"gap 20 (19 times more in the {AGAIN_SECONDS:.0f} s before)"
+    assert told.lines == ["gap 0", "jump", again, "jump"]
 
 
 def test_the_worst_level_wins() -> None:

@@ -42,7 +42,7 @@ def test_the_parameter_chooses(started: None, name: str, kind: str) -> None:
     if name == "events":
         pytest.importorskip("rclpy.experimental.events_executor")
     lines: list[str] = []
-    executor = make_executor(node_with(name, lines))
+    executor = make_executor(node_with(name, lines), bool)
     assert type(executor).__name__ == kind
     assert works_on_bytes(node_with(name, lines)) == (name != "single_threaded")
     assert lines == []
@@ -59,7 +59,7 @@ def test_without_a_name_of_rclpy_everything_is_rclpys_own_and_one_line_says_so(
     lines: list[str] = []
     node = node_with("direct", lines)
     assert not works_on_bytes(node)
-    executor = make_executor(node)
+    executor = make_executor(node, bool)
     assert type(executor).__name__ == "SingleThreadedExecutor"
     assert lines == [
         "this rclpy has no rclpy.node:Node.gone: the executor is single_threaded instead of direct"
@@ -76,4 +76,4 @@ def test_an_executor_that_this_ros_lacks_is_one_sentence(
 
     monkeypatch.setitem(sys.modules, "rclpy.experimental.events_executor", None)
     with pytest.raises(InputError, match="no events executor; set the parameter executor to"):
-        make_executor(node_with("events", []))
+        make_executor(node_with("events", []), bool)

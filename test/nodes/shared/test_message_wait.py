@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from test.nodes.conftest import Ros
 
 TOPICS = ("/first", "/second", "/third")
+NEVER = 2**63
+"""When time is up."""
 
 
 def listen(peer: Any, topic: str, handed_out: list[tuple[str, int]]) -> None:
@@ -47,10 +49,10 @@ def test_messages_are_handed_out_in_the_order_in_which_they_arrived(ros: Ros) ->
         told.publish(topic, Int64(data=number))
         told.settle()  # the messages wait: nobody has spun their receiver
 
-    take_waiting(list(peer.node.subscriptions))
+    take_waiting(list(peer.node.subscriptions), NEVER)
 
     assert handed_out == sent
-    take_waiting(list(peer.node.subscriptions))
+    take_waiting(list(peer.node.subscriptions), NEVER)
     assert handed_out == sent
 
 
@@ -71,7 +73,7 @@ def test_what_tells_no_times_is_handed_out_one_of_each_topic_in_turn(
     told.settle()
 
     while len(handed_out) < 9:  # so many rounds of each at a time, and nothing is lost
-        message_wait.take_waiting(list(peer.node.subscriptions))
+        message_wait.take_waiting(list(peer.node.subscriptions), NEVER)
 
     assert handed_out == [(topic, number) for number in range(3) for topic in TOPICS]
 
@@ -105,8 +107,8 @@ def test_a_callback_that_is_slow_keeps_no_other_topic_waiting(
     told.publish("/first", Int64(data=0))
     told.settle()
 
-    message_wait.take_waiting(list(peer.node.subscriptions)[-2:])
-    message_wait.take_waiting(list(peer.node.subscriptions)[-2:])
+    message_wait.take_waiting(list(peer.node.subscriptions)[-2:], NEVER)
+    message_wait.take_waiting(list(peer.node.subscriptions)[-2:], NEVER)
 
     in_turn = [(topic, number) for number in range(3) for topic in TOPICS[:2]]
     if times_are_told:
@@ -139,7 +141,7 @@ def test_what_arrives_while_topics_are_looked_at_is_handed_out_in_order(
     looked = list[bool]()
     monkeypatch.setattr(message_wait, "take", take)
 
-    message_wait.take_waiting(listening)
+    message_wait.take_waiting(listening, NEVER)
 
     assert handed_out == sent
 
@@ -154,8 +156,8 @@ def test_the_executor_hands_out_in_order_what_arrives_before_its_other_work(
     peer, told, handed_out = met(ros)
     sent = [(topic, number) for number, topic in enumerate(reversed(TOPICS))]
 
-    def take_waiting(subscriptions: list[object]) -> None:
-        originally(subscriptions)
+    def take_waiting(subscriptions: list[object], *more: Any) -> None:
+        originally(subscriptions, *more)
         for topic, number in sent if not taken else ():
             told.publish(topic, Int64(data=number))
             told.settle()
@@ -170,6 +172,45 @@ def test_the_executor_hands_out_in_order_what_arrives_before_its_other_work(
     executor.remove_node(peer.node)
 
     assert handed_out == sent
+
+
+@pytest.fixture
+def queues(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """Return what waits at three subscriptions: numbers in the order of their arrival."""
+    pytest.importorskip("rclpy", reason="needs ROS 2")
+    from rffpsr_ros.nodes.shared import message_wait
+
+    monkeypatch.setattr(message_wait, "take", lambda queue: queue.pop(0) if queue else None)
+    monkeypatch.setattr(message_wait, "arrived", lambda number: number + 1)
+    monkeypatch.setattr(message_wait, "is_destroyed", lambda queue: False)
+    return [list(range(first, 60, 3)) for first in range(3)]
+
+
+def test_nothing_is_handed_out_any_more_once_a_node_is_to_end(
+    queues: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rffpsr_ros.nodes.shared import message_wait
+
+    handed_out: list[int] = []
+    monkeypatch.setattr(message_wait, "hand_out", lambda _, number: handed_out.append(number))
+    message_wait.take_waiting(queues, NEVER, lambda: len(handed_out) < 2)
+    assert handed_out == [0, 1]
+    message_wait.take_waiting(queues, NEVER, lambda: False)
+    assert handed_out == [0, 1]
+
+
+def test_callbacks_that_take_long_end_when_time_is_up_and_lose_nothing(
+    queues: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rffpsr_ros.nodes.shared import message_wait
+
+    handed_out: list[int] = []
+    monkeypatch.setattr(message_wait, "hand_out", lambda _, number: handed_out.append(number))
+    monkeypatch.setattr(time, "monotonic_ns", lambda: len(handed_out))
+    message_wait.take_waiting(queues, until=4)
+    assert handed_out == list(range(8))
+    message_wait.take_waiting(queues, until=NEVER)
+    assert handed_out == list(range(60))
 
 
 def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
@@ -193,7 +234,7 @@ def test_a_subscription_destroyed_by_a_callback_is_no_error(ros: Ros) -> None:
         told.publish(topic, Int64(data=number))
         told.settle()  # or the second may arrive before the first
 
-    take_waiting(list(peer.node.subscriptions))
+    take_waiting(list(peer.node.subscriptions), NEVER)
 
     assert handed_out == [1]
 

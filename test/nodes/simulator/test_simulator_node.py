@@ -232,6 +232,17 @@ def test_the_last_command_is_zero_whatever_ends_it(ros: Ros, number: int) -> Non
     ros.peer.until(lambda: values(commands)[-1] == 0, "zero")
 
 
+def test_who_never_sent_a_command_sends_none_at_the_end(ros: Ros) -> None:
+    from std_msgs.msg import Float64MultiArray
+
+    commands = ros.peer.collect("/joint_commands", Float64MultiArray)
+    node = excitation(ros, autostart=False)
+    ros.peer.heard("/joint_commands")
+    assert node.end() == 0
+    assert node.count("the command is zero") == 0
+    assert commands == []
+
+
 def test_signal_is_that_of_its_seed_and_it_stops_after_its_duration(ros: Ros) -> None:
     from std_msgs.msg import Float64MultiArray
 
