@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -58,8 +58,8 @@ class EpisodeKeeper:
     ) -> None:
         self.store = store
         self.episode: Episode | None = None
-        self.kept = len(store.kept())
-        """How many kept episodes there are."""
+        self.kept: Sequence[Path] = store.kept()
+        """The kept episodes, as far as is known without looking again."""
         self._configuration = configuration
         self.lacks = ""
         self._say = say
@@ -102,7 +102,18 @@ class EpisodeKeeper:
         """
         if self.store.ensure():
             self._say(f"the folder {self.store.folder} was gone; it is made anew")
-            self.kept = len(self.store.kept())
+            self.look()
+
+    def look(self) -> Sequence[Path]:
+        """Return the kept episodes, of which some may have been removed, or put there by hand.
+
+        Raises
+        ------
+        InputError
+            If their folder is gone.
+        """
+        self.kept = self.store.kept()
+        return self.kept
 
     def take(self, topic: str, receive_ns: int, stamp_ns: int, data: bytes) -> None:
         """Take a message; it may split the episode.
@@ -170,7 +181,7 @@ class EpisodeKeeper:
                 f"episode {episode.name} could not be completed ({problem.strerror}); {later}"
             )
             return None
-        self.kept = len(self.store.kept())
+        self.look()
         self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
         assert self._ends is not None
         self.lacks = lacking(self._configuration.channels, self._ends)

@@ -154,11 +154,11 @@ class LearnerNode(GuardedNode, LifecycleNode):
             self._value("reset_on_time_jump"),
             warn=lambda said: self.get_logger().warning(on_one_line(said)),
         )
-        self._trainings.count_from(self._keeper.kept)
+        self._trainings.know(self._keeper.kept)
         self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
         self._outcome = READY
         self.get_logger().info(
-            f"listening to {', '.join(configuration.topics)}; {len(store.kept())} episodes in"
+            f"listening to {', '.join(configuration.topics)}; {len(self._keeper.kept)} episodes in"
             f" {store.folder}"
         )
         self._listen()
@@ -286,8 +286,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
             raise InputError("a training is under way; cancel it first")
         if self._recovery is not None:
             raise InputError("an episode that a kill cut short is being recovered; ask again")
-        bags = keeper.store.kept()
-        keeper.kept = len(bags)
+        bags = keeper.look()
         if not bags:
             raise InputError(f"there is no episode in {keeper.store.folder} to train on")
         self._outcome = self._trainings.begin(self._configuration, bags, automatic=False)
@@ -301,15 +300,16 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def _watch_count(self, keeper: EpisodeKeeper) -> None:
         """Train by oneself once there are enough new episodes."""
-        if self._recovery is None and self._trainings.due(keeper.kept):
-            assert self._configuration is not None
-            bags = keeper.store.kept()
+        if self._recovery is not None or not self._trainings.due(keeper.kept):
+            return
+        assert self._configuration is not None
+        if self._trainings.due(bags := keeper.look()):  # none of them was removed meanwhile
             self._outcome = self._trainings.begin(self._configuration, bags, automatic=True)
 
     def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:
         if recovery.is_over(self.get_logger()):
             self._recovery = None
-            keeper.kept = len(keeper.store.kept())
+            keeper.look()
 
     # Every now and then
 

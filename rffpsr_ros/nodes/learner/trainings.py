@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -40,17 +40,20 @@ class Trainings:
         self._value, self._logger = value, logger
         self._logged = ("", 0.0)
         """The stage of the training that was logged last, and when (s)."""
-        self._known = 0
-        """Episodes that there were when the last training began, or the node started."""
+        self._known: frozenset[Path] = frozenset()
+        """The episodes that there were when the last training began, or the node started."""
 
-    def count_from(self, episodes: int) -> None:
-        """Count new episodes from so many on."""
-        self._known = episodes
+    def know(self, episodes: Iterable[Path]) -> None:
+        """Take all others than these episodes for new."""
+        self._known = frozenset(episodes)
 
-    def due(self, episodes: int) -> bool:
+    def due(self, episodes: Iterable[Path]) -> bool:
         """Return whether there are so many new episodes that it is time to train."""
-        wanted = self._value("retrain_after")
-        return bool(wanted) and self.current is None and episodes - self._known >= wanted
+        wanted: int = self._value("retrain_after")
+        if not wanted or self.current is not None:
+            return False
+        # Not by how many there are: some may have been removed since.
+        return len(frozenset(episodes) - self._known) >= wanted
 
     def begin(
         self, configuration: ChannelConfiguration, bags: Sequence[Path], automatic: bool
@@ -62,7 +65,7 @@ class Trainings:
         InputError
             If the model cannot be written where it shall be.
         """
-        self._known = len(bags)
+        self.know(bags)
         path = self._value("model_path")
         target = new_model_path(path, datetime.now())
         refuse_to_replace_other_files(target)

@@ -61,7 +61,7 @@ def test_an_episode_is_kept_with_its_configuration(recording: Keeper) -> None:
     text = (bag / "metadata.yaml").read_text(encoding="utf-8")
     assert "label: label" in text
     assert "std_msgs/msg/Float64" in text.split("rffpsr_channels", 1)[1]
-    assert recording.keeper.kept == kept(recording) == 1
+    assert recording.keeper.kept == recording.keeper.store.kept() == [bag]
     assert recording.keeper.end() is None
 
 

@@ -1,5 +1,7 @@
-"""A training's progress stands in the log, a line for each stage, and not too many."""
+"""When the learner trains by itself, and what its log tells of a training's progress."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -45,3 +47,38 @@ def test_each_stage_is_logged_once_and_not_too_often(monkeypatch: pytest.MonkeyP
         "training: model 1, features",
         "training: model 1, refinement; error 0.25 standard deviations by now",
     ]
+
+
+def bags(names: str) -> Sequence[Path]:
+    return [Path(name) for name in names]
+
+
+def test_only_episodes_that_were_not_there_before_count_as_new() -> None:
+    wanted = 2
+    watched = Trainings(lambda name: wanted, None)
+    watched.know(bags("abcd"))
+    for there, due in (("abcd", False), ("abcde", False), ("abcdef", True)):
+        assert watched.due(bags(there)) == due
+    assert not watched.due(bags("e")), "others were removed"
+    assert watched.due(bags("ef")), "others were removed"
+    assert not watched.due([])
+    training: Any = Training()
+    watched.current = training
+    assert not watched.due(bags("ef")), "one is under way"
+    wanted, watched.current = 0, None
+    assert not watched.due(bags("ef")), "it does not train by itself"
+
+
+def test_none_is_begun_on_episodes_that_are_gone() -> None:
+    from rffpsr_ros.nodes.learner.learner_node import LearnerNode
+
+    watched = Trainings(lambda name: 2, None)
+    begun: list[Any] = []
+    watched.begin = lambda channels, episodes, automatic: begun.append(episodes)  # type: ignore
+    node: Any = SimpleNamespace(_recovery=None, _trainings=watched, _configuration="channels")
+    keeper: Any = SimpleNamespace(kept=bags("abc"), look=lambda: [])
+    LearnerNode._watch_count(node, keeper)
+    assert begun == []
+    keeper.look = lambda: bags("bc")
+    LearnerNode._watch_count(node, keeper)
+    assert begun == [bags("bc")]
