@@ -42,10 +42,11 @@ is logged and stands in `~/status`. The model file appears complete or not at al
 **Learning goes on** from what lies beside the newest model (its name and `.kept`): only episodes
 that it does not know are learned from (docs/command_line.md), anew only if that cannot be. With
 `retrain_after` the learner trains by itself. One in four new episodes, the newest first, is then
-held out; the model that forecasts these better, the new one or the one before, stays, and
-`~/status` says which, with both errors. What was held out is learned from the next time. A filter
-with `reload_when_newer` serves the new model at once; where it has the same topics, no message is
-lost on the way, and the belief begins anew.
+held out, of those that are long enough to learn from; the model that forecasts these better, as far
+ahead as it was learned for, the new one or the one before, stays, and `~/status` says which, with
+both errors. Where only one episode is long enough, it is learned from and nothing is judged. What
+was held out is learned from the next time. A filter with `reload_when_newer` serves the new model
+at once; where it has the same topics, no message is lost on the way, and the belief begins anew.
 """
 
 _PARAMETERS = (

@@ -2,8 +2,9 @@
 
 It begins anew where it cannot go on, and where episodes have grown to more than twice what the
 recipe decided by: decisions follow the data, at a cost that all that was learned from bounds. A
-training that the learner began by itself holds some new episodes out, and only a model that
-forecasts them better than the one before takes its place. This is without ROS.
+training that the learner began by itself holds some new episodes out where they are long enough,
+and only a model that forecasts them better than the one before takes its place. This is without
+ROS.
 """
 
 from __future__ import annotations
@@ -13,30 +14,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.nodes.learner.judging import HeldOut, held_out, held_out_errors, judged_horizon
 from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.recipe.more.learn_more import OUTGROWN, chosen_with
+from rffpsr_ros.recipe.more.new_recordings import fewest_ticks
+from rffpsr_ros.recordings.stored_trajectory import store_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.training.recordings import store_recordings
 from rffpsr_ros.training.train import Trained, TrainingPlan, train
 from rffpsr_ros.training.train_more import all_bags, train_more
 
 ALL = (1, 0, 0)
 """Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
-
-JUDGING = 4
-"""Of so many new episodes one is held out to judge by, the newest first."""
-
-HORIZON = 10
-"""Ticks ahead for which models are judged, if no other number was learned for."""
 
 
 class Retrained(NamedTuple):
@@ -58,6 +52,8 @@ class Base(NamedTuple):
     path: Path
     model: PredictiveModel[Any]
     new: Sequence[Path]
+    fewest: int
+    """Ticks in a row that an episode must have to be learned from and to judge by."""
     outgrown: bool
     """Whether all that it knows is there, and so much more that learning anew is worth it."""
 
@@ -78,7 +74,8 @@ def retrain(
     base = _base(request["start"], request["channels"], bags, request["forget"])
     if isinstance(base, str):
         return _anew(request, bags, f"trained on all {len(bags)} episodes{base}", *told)
-    judged = base.new[::-JUDGING] if request["automatic"] and len(base.new) > 1 else []
+    new = _read(base.new, _channels(base.model), progress) if request["automatic"] else {}
+    judged, told_of_them = held_out(new, base.fewest) if new else HeldOut([], "")
     if base.outgrown:
         learned_from = [bag for bag in bags if bag not in judged]
         why = f"more than {OUTGROWN:g} times what {base.path.name} was decided by"
@@ -86,7 +83,8 @@ def retrain(
         made = _anew(request, learned_from, decision, *told)
     else:
         made = _going_on(request, base, [bag for bag in base.new if bag not in judged], progress)
-    return _better(base, made, judged, progress) if judged else made
+    made = made._replace(decision=made.decision + told_of_them)
+    return _better(base, made, [run for bag in judged for run in new[bag]], progress)
 
 
 def _anew(
@@ -121,11 +119,16 @@ def _going_on(
     return Retrained(more.trained, more.bags, decision, more.trained.warnings)
 
 
-def _better(base: Base, made: Retrained, judged: Sequence[Path], progress: Progress) -> Retrained:
+def _better(
+    base: Base, made: Retrained, judged: Sequence[Trajectory], progress: Progress
+) -> Retrained:
     """Return what was made if it forecasts held-out episodes better; else the old model stays."""
     assert made.trained is not None
+    if not judged:
+        return made
     progress("judging", 0.0)
-    old, new = _errors((base.model, made.trained.model), judged)
+    horizon = judged_horizon(base.model)
+    old, new = held_out_errors((base.model, made.trained.model), judged, horizon)
     told = f"error {new:.3g} against {old:.3g} standard deviations on {len(judged)} held out"
     if new < old:
         return made._replace(decision=f"{made.decision}; the new model is better: {told}")
@@ -166,7 +169,32 @@ def _base(
         return f": {path.name} knows every episode"
     all_there = not forget and len(known) + len(new) == len(bags)
     ticks = kept.ticks / len(known) * len(bags)  # new episodes are read later: as long as the known
-    return Base(path, model, new, all_there and ticks > OUTGROWN * chosen_with(model, kept))
+    outgrown = all_there and ticks > OUTGROWN * chosen_with(model, kept)
+    fewest = max(fewest_ticks(model, kept), judged_horizon(model) + 1)
+    return Base(path, model, new, fewest, outgrown)
+
+
+def _channels(model: PredictiveModel[Any]) -> ChannelConfiguration:
+    """Return the channels of a model that learning can go on from."""
+    assert model.signature.channels is not None
+    return ChannelConfiguration.from_mapping(model.signature.channels)
+
+
+def _read(
+    bags: Sequence[Path], channels: ChannelConfiguration, progress: Progress
+) -> dict[Path, Sequence[Trajectory]]:
+    """Return the segments of episodes; read later by the same channels, they are not read twice.
+
+    Raises
+    ------
+    InputError
+        If a bag cannot be read.
+    """
+    episodes: dict[Path, Sequence[Trajectory]] = {}
+    for number, stored in enumerate(store_bags(bags, channels), 1):
+        episodes[stored.reading.path] = stored.trajectories()
+        progress("reading bags", number / len(bags))
+    return episodes
 
 
 def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> bool:
@@ -181,44 +209,3 @@ def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> b
         [replace(channel, type="", units=()) for channel in each.channels] for each in (before, now)
     )
     return one == other and len(before.actions) == len(now.actions)
-
-
-def _errors(models: Sequence[PredictiveModel[Any]], bags: Sequence[Path]) -> list[float]:
-    """Return the models' errors on held-out episodes, in standard deviations.
-
-    Raises
-    ------
-    InputError
-        If no episode is long enough to be forecast.
-    """
-    signature = models[0].signature
-    assert signature.channels is not None
-    channels = ChannelConfiguration.from_mapping(signature.channels)
-    runs = [run.loaded() for run in store_recordings(bags, channels).trajectories]
-    return held_out_errors(models, runs)
-
-
-def held_out_errors(
-    models: Sequence[PredictiveModel[Any]], runs: Sequence[Trajectory]
-) -> list[float]:
-    """Return the models' errors up to the horizon they were learned for, in standard deviations.
-
-    Raises
-    ------
-    InputError
-        If no recording is long enough.
-    """
-    deviation = np.nanstd(np.concatenate([run.observations for run in runs]), axis=0)
-    scale = np.where(deviation > 0, deviation, 1.0)
-    found = []
-    for model in models:
-        rows = [
-            errors_by_origin(model, run, HORIZON, min(model.history_length, len(run) // 4))
-            for run in runs
-            if len(run) > HORIZON
-        ]
-        squares = [np.nanmean((row / scale) ** 2) for row in rows if len(row)]
-        if not squares:
-            raise InputError(f"no held-out episode is longer than {HORIZON} ticks")
-        found.append(float(np.sqrt(np.mean(squares))))
-    return found

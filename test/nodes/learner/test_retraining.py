@@ -109,15 +109,16 @@ def test_only_a_better_model_takes_the_place_of_the_one_before(
 ) -> None:
     ask(range(2))
     before = (tmp_path / "arm.psr").read_bytes()
-    judged: list[Path] = []
+    judged: list[str] = []
 
-    def judge(models: Any, bags: Any) -> list[float]:
-        judged.extend(bags)
+    def judge(models: Any, runs: Any, horizon: int) -> list[float]:
+        judged.extend(run.label for run in runs)
+        assert horizon == LEARNING["horizon"]
         return errors
 
-    monkeypatch.setattr(retraining, "_errors", judge)
+    monkeypatch.setattr(retraining, "held_out_errors", judge)
     told = ask(range(first, 5), automatic=True)
-    assert [bag.name for bag in judged] == ["bag4"]
+    assert judged == ["bag4"]
     assert told["decision"].startswith("trained anew" if first == 0 else "went on")
     assert f"error {errors[1]:.3g} against {errors[0]:.3g}" in told["decision"]
     assert ((tmp_path / "arm.psr").read_bytes() == before) != better
@@ -133,6 +134,28 @@ def test_models_are_judged_by_their_forecasts_of_held_out_episodes(
     told = ask(range(6), automatic=True)["decision"]
     assert "on 1 held out" in told
     assert ("the new model is better" in told) != ("the new model is not better" in told)
+
+
+@pytest.mark.parametrize(
+    ("ticks", "judged"),
+    [
+        ((150, 9), "; nothing is held out to judge by: 1 of 2 new episodes have 13 ticks in a row"),
+        ((150, 150, 9), "; 1 of 3 new episodes are too short to judge by; the new model is "),
+    ],
+)
+def test_a_short_episode_does_not_throw_a_training_away(
+    ask: Callable[..., dict[str, Any]],
+    workshop: Any,
+    tmp_path: Path,
+    ticks: tuple[int, ...],
+    judged: str,
+) -> None:
+    ask(range(2))
+    for seed, each in enumerate(ticks, 2):
+        workshop.write_robot(tmp_path / f"bag{seed}", each, seed)
+    told = ask(range(2 + len(ticks)), automatic=True)
+    assert judged in told["decision"]
+    assert "model" in told or "stays" in told
 
 
 def test_a_report_lies_beside_the_model_and_replaces_nothing_else(
