@@ -160,7 +160,8 @@ _TOPICS = (
         "subscribed",
         "as configured, else as published",
         "as strong as every publisher offers, depth `queue_depth`",
-        "What is recorded, as it arrives.",
+        "What is recorded, as it arrives. While an episode is on a subscription stays as it is, as"
+        " long as it hears anybody: a publisher that offers less is heard from the next one on.",
     ),
     Topic(
         "~/status",

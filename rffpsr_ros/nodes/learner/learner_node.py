@@ -169,12 +169,18 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._inputs = {}
 
     def _listen(self) -> None:
-        """Subscribe as strongly as the publishers that are there allow; again if that changes."""
+        """Subscribe as strongly as the publishers that are there allow; again if that changes.
+
+        Not in the middle of an episode, which would lose messages, or get latched ones twice.
+        """
+        recording = self._keeper is not None and self._keeper.episode is not None
         depth = self._value("queue_depth")
         for one in self._inputs.values():
             one.look_around()
             self._complaints.topic(one.resolved, one.problem)
             if one.problem or not one.type or not one.publishers():
+                continue
+            if recording and one.hears_somebody():
                 continue
             profile = one.follows(depth)
             if not one.subscribed or one.asks_other_than(profile):
@@ -198,6 +204,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
             raise InputError(clock.message)
         keeper.ensure_folder()
         self._check_disk(keeper)
+        self._listen()
         unknown = [one.resolved for one in self._inputs.values() if not one.type]
         if unknown:
             raise InputError(f"the type of {', '.join(unknown)} is unknown: nobody publishes it")
