@@ -58,8 +58,10 @@ class EpisodeKeeper:
     ) -> None:
         self.store = store
         self.episode: Episode | None = None
-        self.kept: Sequence[Path] = store.kept()
+        self.kept: Sequence[Path] = ()
         """The kept episodes, as far as is known without looking again."""
+        self._strays: set[str] = set()
+        """What was said of folders that are no episodes."""
         self._configuration = configuration
         self.lacks = ""
         self._say = say
@@ -73,6 +75,7 @@ class EpisodeKeeper:
         self._ends: Ends | None = None
         self._short_runs = 0
         self._tolerance_ns = int(configuration.exact_period_ns)
+        self.look()
 
     def start(self, types: Mapping[str, str], typestore: Typestore, label: str) -> Episode:
         """Begin an episode of topics (type by topic).
@@ -112,7 +115,11 @@ class EpisodeKeeper:
         InputError
             If their folder is gone.
         """
-        self.kept = self.store.kept()
+        self.kept, strays = self.store.look()
+        for sentence in strays:
+            if sentence not in self._strays:
+                self._warn(f"{sentence}; it is left out")
+        self._strays = set(strays)
         return self.kept
 
     def take(self, topic: str, receive_ns: int, stamp_ns: int, data: bytes) -> None:

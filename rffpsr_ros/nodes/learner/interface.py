@@ -37,7 +37,8 @@ field, is kept all the same; one WARN line and the answer of `~/end_episode` say
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
 is logged and stands in `~/status`. The model file appears complete or not at all. Bags of
-`ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`.
+`ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`. A folder
+without a bag and an episode that cannot be read are left out, with one WARN line each.
 
 **Learning goes on** from what lies beside the newest model (its name and `.kept`): only episodes
 that it does not know are learned from (docs/command_line.md), anew only if that cannot be. With

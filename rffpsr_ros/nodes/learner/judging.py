@@ -22,7 +22,7 @@ Episodes = Mapping[Path, Sequence[Trajectory]]
 """The segments of episodes, by their bags."""
 
 
-class HeldOut(NamedTuple):
+class HeldOutEpisodes(NamedTuple):
     """The episodes that are held out; none where too few can be judged by."""
 
     bags: Sequence[Path]
@@ -30,7 +30,7 @@ class HeldOut(NamedTuple):
     """The end of a sentence on the decision: which do not judge, and why; empty if all may."""
 
 
-def held_out(episodes: Episodes, fewest: int) -> HeldOut:
+def held_out(episodes: Episodes, fewest: int) -> HeldOutEpisodes:
     """Return which new episodes judge; one that has ``fewest`` ticks in a row is learned from.
 
     Episodes with fewer never judge: whether they can is seen now, not after learning.
@@ -41,13 +41,13 @@ def held_out(episodes: Episodes, fewest: int) -> HeldOut:
         if any(is_long_enough(run.loaded(), fewest) for run in runs)
     ]
     if len(long) < 2:
-        return HeldOut(
+        return HeldOutEpisodes(
             [],
             f"; nothing is held out to judge by: {len(long)} of {len(episodes)} new episodes have"
             f" {fewest} ticks in a row without a missing observation, and 2 are needed",
         )
     short = len(episodes) - len(long)
-    return HeldOut(
+    return HeldOutEpisodes(
         long[::-JUDGING],
         f"; {short} of {len(episodes)} new episodes are too short to judge by" if short else "",
     )

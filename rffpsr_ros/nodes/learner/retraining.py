@@ -17,15 +17,21 @@ from typing import Any, NamedTuple
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
-from rffpsr_ros.nodes.learner.judging import HeldOut, held_out, held_out_errors, judged_horizon
+from rffpsr_ros.nodes.learner.episode_reading import LeaveOut, read_episodes
+from rffpsr_ros.nodes.learner.judging import (
+    HeldOutEpisodes,
+    held_out,
+    held_out_errors,
+    judged_horizon,
+)
 from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.recipe.more.learn_more import OUTGROWN, chosen_with
 from rffpsr_ros.recipe.more.new_recordings import fewest_ticks
-from rffpsr_ros.recordings.stored_trajectory import store_bags
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
+from rffpsr_ros.training.configuration import channel_configuration
 from rffpsr_ros.training.train import Trained, TrainingPlan, train
 from rffpsr_ros.training.train_more import all_bags, train_more
 
@@ -46,6 +52,14 @@ class Retrained(NamedTuple):
     """What was not told before learning."""
 
 
+class Telling(NamedTuple):
+    """Who is told of a training under way."""
+
+    progress: Progress
+    before_learning: Callable[[TrainingPlan], None]
+    left_out: LeaveOut
+
+
 class Base(NamedTuple):
     """A model that learning can go on from, and the episodes that it does not know."""
 
@@ -58,11 +72,7 @@ class Base(NamedTuple):
     """Whether all that it knows is there, and so much more that learning anew is worth it."""
 
 
-def retrain(
-    request: Mapping[str, Any],
-    progress: Progress,
-    before_learning: Callable[[TrainingPlan], None],
-) -> Retrained:
+def retrain(request: Mapping[str, Any], tell: Telling) -> Retrained:
     """Train as a request says, see `training_process`.
 
     Raises
@@ -70,39 +80,43 @@ def retrain(
     InputError
         If the bags do not give a model.
     """
-    bags, told = all_bags(request["bags"]), (progress, before_learning)
+    bags = all_bags(request["bags"])
     base = _base(request["start"], request["channels"], bags, request["forget"])
     if isinstance(base, str):
-        return _anew(request, bags, f"trained on all {len(bags)} episodes{base}", *told)
-    new = _read(base.new, _channels(base.model), progress) if request["automatic"] else {}
-    judged, told_of_them = held_out(new, base.fewest) if new else HeldOut([], "")
+        return _anew(request, bags, "trained on all", base, tell)
+    new = read_episodes(base.new, _channels(base.model), tell.progress, tell.left_out)
+    if not new:
+        why = f": {base.path.name} knows every episode that can be read"
+        return _anew(request, bags, "trained on all", why, tell)
+    judged, told = held_out(new, base.fewest) if request["automatic"] else HeldOutEpisodes([], "")
     if base.outgrown:
-        learned_from = [bag for bag in bags if bag not in judged]
-        why = f"more than {OUTGROWN:g} times what {base.path.name} was decided by"
-        decision = f"trained anew on {len(learned_from)} episodes, {why}"
-        made = _anew(request, learned_from, decision, *told)
+        not_learned_from = {*base.new} - {*new} | {*judged}
+        learned_from = [bag for bag in bags if bag not in not_learned_from]
+        why = f", more than {OUTGROWN:g} times what {base.path.name} was decided by"
+        made = _anew(request, learned_from, "trained anew on", why, tell)
     else:
-        made = _going_on(request, base, [bag for bag in base.new if bag not in judged], progress)
-    made = made._replace(decision=made.decision + told_of_them)
-    return _better(base, made, [run for bag in judged for run in new[bag]], progress)
+        learned_from = [bag for bag in new if bag not in judged]
+        made = _going_on(request, base, learned_from, tell.progress)
+    made = made._replace(decision=made.decision + told)
+    return _better(base, made, [run for bag in judged for run in new[bag]], tell.progress)
 
 
 def _anew(
-    request: Mapping[str, Any],
-    bags: Sequence[Path],
-    decision: str,
-    progress: Progress,
-    before_learning: Callable[[TrainingPlan], None],
+    request: Mapping[str, Any], bags: Sequence[Path], what: str, why: str, tell: Telling
 ) -> Retrained:
+    """Train on the bags that can be read, and tell how many they are."""
+    asked = _with_processes(request)
+    read = read_episodes(bags, channel_configuration(asked), tell.progress, tell.left_out)
+    bags = list(read) or bags
     trained = train(
         bags,
-        _with_processes(request),
+        asked,
         split=ALL,
         keep=_can_go_on(request["channels"]),
-        progress=progress,
-        before_learning=before_learning,
+        progress=tell.progress,
+        before_learning=tell.before_learning,
     )
-    return Retrained(trained, [*map(str, bags)], decision)
+    return Retrained(trained, [*map(str, bags)], f"{what} {len(bags)} episodes{why}")
 
 
 def _going_on(
@@ -178,23 +192,6 @@ def _channels(model: PredictiveModel[Any]) -> ChannelConfiguration:
     """Return the channels of a model that learning can go on from."""
     assert model.signature.channels is not None
     return ChannelConfiguration.from_mapping(model.signature.channels)
-
-
-def _read(
-    bags: Sequence[Path], channels: ChannelConfiguration, progress: Progress
-) -> dict[Path, Sequence[Trajectory]]:
-    """Return the segments of episodes; read later by the same channels, they are not read twice.
-
-    Raises
-    ------
-    InputError
-        If a bag cannot be read.
-    """
-    episodes: dict[Path, Sequence[Trajectory]] = {}
-    for number, stored in enumerate(store_bags(bags, channels), 1):
-        episodes[stored.reading.path] = stored.trajectories()
-        progress("reading bags", number / len(bags))
-    return episodes
 
 
 def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.storage import refuse_to_replace_other_files
+from rffpsr_ros.models.storage import check_folder, made_folder, refuse_to_replace_other_files
 from rffpsr_ros.nodes.learner.training_run import (
     Manner,
     TrainingRun,
@@ -40,6 +40,8 @@ class Trainings:
         self._value, self._logger = value, logger
         self._logged = ("", 0.0)
         """The stage of the training that was logged last, and when (s)."""
+        self._left_out: set[str] = set()
+        """What was said of episodes that cannot be read."""
         self._known: frozenset[Path] = frozenset()
         """The episodes that there were when the last training began, or the node started."""
 
@@ -69,6 +71,7 @@ class Trainings:
         path = self._value("model_path")
         target = new_model_path(path, datetime.now())
         refuse_to_replace_other_files(target)
+        check_folder(made_folder(target.parent) / target.name)
         manner = Manner(
             self._value("training_niceness"),
             self._value("training_processes"),
@@ -80,6 +83,14 @@ class Trainings:
         self.current = TrainingRun(configuration.to_mapping(), bags, target, manner)
         self._logger.info(f"training on {len(bags)} episodes")
         return NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
+
+    def _warn(self, sentence: str, is_left_out: bool) -> None:
+        """Log a warning; that an episode is left out not again with every training."""
+        if not is_left_out:
+            self._logger.warning(on_one_line(f"{sentence}; see docs/exploration.md"))
+        elif sentence not in self._left_out:
+            self._left_out.add(sentence)
+            self._logger.warning(on_one_line(sentence))
 
     def _log_progress(self, training: TrainingRun) -> None:
         """Log the stage, with the error by now, unless it is the last one or follows too soon."""
@@ -120,7 +131,7 @@ class Trainings:
         known = len(training.warnings)
         result = training.poll()
         for sentence in training.warnings[known:]:
-            self._logger.warning(on_one_line(f"{sentence}; see docs/exploration.md"))
+            self._warn(sentence, sentence in training.left_out)
         if result is None:
             self._log_progress(training)
             return None

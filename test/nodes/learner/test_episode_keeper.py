@@ -178,3 +178,17 @@ def test_a_folder_removed_while_recording_is_one_sentence(tmp_path: Path) -> Non
     recording.take(1.0, 1.5, 2.0)
     assert "is made anew" in recording.said[-2]
     assert recording.keeper.end() is not None
+
+
+def test_a_folder_without_a_bag_is_no_episode_and_is_named_once(recording: Keeper) -> None:
+    store = recording.keeper.store
+    (store.folder / "notes").mkdir()
+    (store.folder / "notes" / "plan.txt").touch()
+    recording.take(1.0, 1.5, 2.0)
+    bag = recording.keeper.end()
+    assert recording.keeper.look() == store.kept() == [bag]
+    named = [said for said in recording.said if "notes holds no bag" in said]
+    assert len(named) == 1
+    assert named[0].endswith("; it is left out")
+    (store.folder / "notes" / "plan.mcap").touch()
+    assert recording.keeper.look() == [bag, store.folder / "notes"]

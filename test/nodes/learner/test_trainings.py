@@ -1,6 +1,7 @@
 """When the learner trains by itself, and what its log tells of a training's progress."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2")
 
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.learner import trainings
 from rffpsr_ros.nodes.learner.trainings import LOGGED_EVERY, Trainings
 
@@ -19,6 +21,7 @@ class Training:
     def __init__(self) -> None:
         self.stage, self.fraction, self.error = "reading bags", 0.0, None
         self.warnings: list[str] = []
+        self.left_out: list[str] = []
         self.result: Any = None
 
     def poll(self) -> Any:
@@ -82,3 +85,34 @@ def test_none_is_begun_on_episodes_that_are_gone() -> None:
     keeper.look = lambda: bags("bc")
     LearnerNode._watch_count(node, keeper)
     assert begun == [bags("bc")]
+
+
+def test_an_episode_that_is_left_out_is_named_once() -> None:
+    lines: list[str] = []
+    watched = Trainings(lambda name: None, SimpleNamespace(warning=lines.append))
+    for _ in range(2):
+        training: Any = Training()
+        watched.current = training
+        watched._logged = training.stage, 0.0
+        training.poll = partial(heard, training)
+        assert watched.watch() is None
+    assert lines == ["few data; see docs/exploration.md", "a is left out", lines[0]]
+
+
+def heard(training: Any) -> None:
+    """Let a training have warned."""
+    training.left_out = ["a is left out"]
+    training.warnings = ["few data", *training.left_out]
+
+
+@pytest.mark.parametrize("model", ["file/models/arm.psr", "closed/arm.psr"])
+def test_a_place_that_cannot_be_written_is_seen_before_learning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "closed").mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path / "closed")
+    values = {"model_path": str(tmp_path / model)}
+    monkeypatch.setattr(trainings, "TrainingRun", None)
+    with pytest.raises(InputError, match=f"cannot .*{Path(model).parts[0]}"):
+        Trainings(values.get, None).begin(None, bags("ab"), automatic=False)  # type: ignore
