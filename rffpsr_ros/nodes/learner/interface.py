@@ -31,8 +31,10 @@ kill the next learner completes what was left. When time goes back one episode e
 begins; when that happens five times in a row, each time after less than a second, recording ends,
 as two clocks on one topic would leave hundreds of bags. With less than `minimum_free_disk` an
 episode ends, and is kept. An episode without a message on a topic, or without one number of a
-field, is kept all the same; one WARN line and the answer of `~/end_episode` say what it lacks. A
-`channels_file` that is missing or wrong at the start is looked for again until it is in order.
+field, is kept all the same; one WARN line and the answer of `~/end_episode` say what it lacks, and
+likewise which topic fell silent in its middle, for 2 s, `max_gap` and ten of its intervals at the
+least. A `channels_file` that is missing or wrong at the start is looked for again until it is in
+order.
 
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
@@ -80,7 +82,7 @@ _PARAMETERS = (
     Parameter(
         "episode.max_duration",
         0.0,
-        "Seconds after which an episode ends and is kept; 0: none.",
+        "Seconds after which an episode ends and is kept, whether or not anybody sends; 0: none.",
         0.0,
         1e9,
         fixed=False,
@@ -88,7 +90,8 @@ _PARAMETERS = (
     Parameter(
         "episode.auto_start",
         False,
-        "Start an episode as soon as every topic has a message, and again after each end.",
+        "Start an episode as soon as every topic has a message, and again after each end, once the"
+        " first of the observations sends.",
         fixed=False,
     ),
     RESET_ON_TIME_JUMP,
