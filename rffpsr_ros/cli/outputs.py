@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.storage import check_folder
 
 
 class FileKind(NamedTuple):
@@ -46,7 +46,7 @@ def check_writable(path: str | Path, kind: FileKind | None = None) -> Path:
     target = Path(path)
     if target.is_dir():
         raise InputError(f"cannot write '{target}': it is a folder; give the name of a file")
-    _check_folder(target)
+    check_folder(target)
     if target.exists() and not target.is_file():
         raise InputError(f"cannot write '{target}': it is a device or a pipe, not a file")
     if kind is not None and target.exists() and not _is_of(kind, target):
@@ -98,7 +98,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     if target.exists() or target.is_symlink():
         raise InputError(f"'{target}' exists already; choose another name or remove it")
-    _check_folder(target)
+    check_folder(target)
     try:
         workshop = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as fault:
@@ -110,26 +110,3 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
         raise InputError(f"cannot write '{target}': {fault.strerror or fault}") from fault
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
-
-
-def _check_folder(target: Path) -> None:
-    folder = target.parent
-    if not folder.is_dir():
-        raise InputError(f"cannot write '{target}': there is no folder '{folder}'")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write '{target}': the folder '{folder}' is read-only")
-
-
-def made_folder(folder: Path) -> Path:
-    """Return a folder that is there now, with those above it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
-    return folder

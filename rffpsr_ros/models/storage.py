@@ -160,6 +160,36 @@ def read_model_file(path: str | Path, form: str = FORMAT) -> ModelFile:
     return ModelFile(header, arrays)
 
 
+def check_folder(target: Path) -> None:
+    """Ask before hours of work whether a file can be written into its folder.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing or closed to us.
+    """
+    folder = target.parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write '{target}': there is no folder '{folder}'")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write '{target}': the folder '{folder}' is read-only")
+
+
+def made_folder(folder: Path) -> Path:
+    """Return a folder that is there now, with those above it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InputError(f"cannot make the folder '{folder}': {fault.strerror}") from None
+    return folder
+
+
 @contextmanager
 def write_atomically(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a binary file that replaces ``path`` when the block ends, and vanishes if it fails.

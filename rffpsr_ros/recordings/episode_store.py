@@ -19,6 +19,7 @@ from typing import IO
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.errors import InputError, shown
+from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import natural_order, open_bag
 from rffpsr_ros.recordings.bags.writer import BagWriter
@@ -43,6 +44,8 @@ class EpisodeStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._under_way = folder / _UNDER_WAY
+        self._holding: set[Path] = set()
+        """Folders that were seen to hold a bag."""
         self.ensure()
 
     def ensure(self) -> bool:
@@ -70,11 +73,30 @@ class EpisodeStore:
         InputError
             If the folder is gone.
         """
+        return self.look()[0]
+
+    def look(self) -> tuple[list[Path], list[str]]:
+        """Return what `kept` does, and a sentence for each folder that is no episode.
+
+        Raises
+        ------
+        InputError
+            As `kept`.
+        """
         try:
-            bags = [entry for entry in self.folder.iterdir() if not entry.name.startswith(".")]
+            entries = [entry for entry in self.folder.iterdir() if not entry.name.startswith(".")]
         except OSError as problem:
             raise self._gone(problem) from None
-        return sorted((bag for bag in bags if bag.is_dir()), key=natural_order)
+        bags, strays = [], []
+        for folder in sorted((entry for entry in entries if entry.is_dir()), key=natural_order):
+            try:
+                if folder not in self._holding:
+                    find_bags([folder])
+                    self._holding.add(folder)
+                bags.append(folder)
+            except InputError as problem:
+                strays.append(str(problem))
+        return bags, strays
 
     def free_megabytes(self) -> float:
         """Return the free space of the disk.

@@ -13,7 +13,6 @@ import numpy as np
 
 from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
-from rffpsr_ros.cli.outputs import made_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.evaluation.comparison import compare
 from rffpsr_ros.evaluation.plots import plot_errors, plot_forecast
@@ -21,6 +20,7 @@ from rffpsr_ros.evaluation.report import text_table
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.loading import load
+from rffpsr_ros.models.storage import made_folder
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recordings.trajectory import Trajectory

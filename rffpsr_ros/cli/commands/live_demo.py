@@ -18,7 +18,6 @@ import numpy as np
 
 from rffpsr_ros.cli.console import ProgressBar, say
 from rffpsr_ros.cli.main import guarded
-from rffpsr_ros.cli.outputs import made_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import horizon_errors
@@ -29,6 +28,7 @@ from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.baselines.last_observation import LastObservation
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load
+from rffpsr_ros.models.storage import made_folder
 from rffpsr_ros.nodes.demo.closed_loop import (
     controlled_run,
     demonstration_course,

@@ -82,9 +82,8 @@ class CollectorNode(GuardedNode, Node):
     def _steps(self) -> Iterator[Condition]:
         count = self._value("episodes")
         yield lambda: self.get_clock().now().nanoseconds > 0
+        yield from self._call(STOP)
         for number in range(1, count + 1):
-            yield from self._call(STOP)
-            self._begun.clear()
             if self._reset is not None:
                 yield from self._ask(self._reset.type, self._reset.service, self._reset)
             yield from self._settle(self._value("settle"))
@@ -94,11 +93,11 @@ class CollectorNode(GuardedNode, Node):
             self._begun = {STOP: "the excitation", END_EPISODE: recording}
             yield from self._call(f"{EXCITATION.name}/start")
             yield from self._pause(self._value("duration"))
-            del self._begun[END_EPISODE]
+            # The robot stands still before anyone is waited for who may never answer.
+            yield from self._call(STOP)
+            self._begun.clear()
             yield from self._call(END_EPISODE)
             self.get_logger().info(f"episode {number} of {count} is recorded")
-        yield from self._call(STOP)
-        self._begun.clear()
 
     def _call(self, service: str, until: float = 0.0) -> Iterator[Condition]:
         yield from self._ask(Trigger, service, None, until)

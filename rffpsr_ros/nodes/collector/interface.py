@@ -6,8 +6,8 @@ from rffpsr_ros.nodes.shared.interface import Interface
 from rffpsr_ros.nodes.shared.parameters import EXECUTOR, Parameter
 
 _DESCRIPTION = """\
-Records episodes one after the other and ends: excitation stopped, robot reset, episode started,
-excitation started, episode ended. It calls the services of the other nodes, in its own namespace.
+Records episodes one after the other and ends: robot reset, episode started, excitation started,
+excitation stopped, episode ended. It calls the services of the other nodes, in its own namespace.
 A first episode that the learner refuses, as it has no time or topics yet, is asked for again, up to
 15 s.
 Whatever ends it in the middle of an episode, a signal or a service that refuses, it first stops the

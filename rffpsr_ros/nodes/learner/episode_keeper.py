@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from time import time_ns
 
 from rosbags.typesys.store import Typestore
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.learner.lacking import Ends, lacking
+from rffpsr_ros.nodes.learner.quiet_topics import QuietTopics
 from rffpsr_ros.recordings.bags.message_types import decoder
 from rffpsr_ros.recordings.episode_store import Episode, EpisodeStore
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -40,11 +42,15 @@ class EpisodeKeeper:
         The date of a new episode's name.
     warn
         Takes a sentence for what somebody must mend; by default ``say``.
+    clock
+        Gives the time (ns) by the clock that messages are received by.
 
     Attributes
     ----------
     lacks
         What the episode that ended last lacks of what is to be learned from; empty if nothing.
+    quiet
+        Which of its topics fell silent, a sentence each.
     """
 
     def __init__(
@@ -55,17 +61,23 @@ class EpisodeKeeper:
         split: bool = True,
         now: Callable[[], datetime] = datetime.now,
         warn: Callable[[str], object] | None = None,
+        clock: Callable[[], int] = time_ns,
     ) -> None:
         self.store = store
         self.episode: Episode | None = None
-        self.kept = len(store.kept())
-        """How many kept episodes there are."""
+        self.kept: Sequence[Path] = ()
+        """The kept episodes, as far as is known without looking again."""
+        self._strays: set[str] = set()
+        """What was said of folders that are no episodes."""
         self._configuration = configuration
         self.lacks = ""
+        self.quiet: list[str] = []
         self._say = say
         self._warn = warn or say
         self._split = split
-        self._now = now
+        self._now, self._clock = now, clock
+        self._begun_ns = 0
+        self._topics = QuietTopics((), 0.0)
         self._newest: dict[str, int] = {}
         self._oldest = 0
         self._begin: Callable[[], Episode] | None = None
@@ -73,6 +85,7 @@ class EpisodeKeeper:
         self._ends: Ends | None = None
         self._short_runs = 0
         self._tolerance_ns = int(configuration.exact_period_ns)
+        self.look()
 
     def start(self, types: Mapping[str, str], typestore: Typestore, label: str) -> Episode:
         """Begin an episode of topics (type by topic).
@@ -102,7 +115,22 @@ class EpisodeKeeper:
         """
         if self.store.ensure():
             self._say(f"the folder {self.store.folder} was gone; it is made anew")
-            self.kept = len(self.store.kept())
+            self.look()
+
+    def look(self) -> Sequence[Path]:
+        """Return the kept episodes, of which some may have been removed, or put there by hand.
+
+        Raises
+        ------
+        InputError
+            If their folder is gone.
+        """
+        self.kept, strays = self.store.look()
+        for sentence in strays:
+            if sentence not in self._strays:
+                self._warn(f"{sentence}; it is left out")
+        self._strays = set(strays)
+        return self.kept
 
     def take(self, topic: str, receive_ns: int, stamp_ns: int, data: bytes) -> None:
         """Take a message; it may split the episode.
@@ -125,8 +153,23 @@ class EpisodeKeeper:
             self.episode.write(topic, max(receive_ns, self.episode.last_ns + 1), data)
             assert self._ends is not None
             self._ends.take(topic, data)
+            self._topics.take(topic, receive_ns)
         except OSError as problem:
             raise self._interrupted(problem) from None
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the episode under way has lasted, whether or not anybody sends."""
+        if self.episode is None:
+            return 0.0
+        now = max(self._clock(), self.episode.last_ns)
+        return (now - (self.episode.first_ns or self._begun_ns)) / 1e9
+
+    def tell_quiet(self) -> None:
+        """Warn of topics that have fallen silent in the episode under way, once each."""
+        if self.episode is not None:
+            for sentence in self._topics.news(self._clock()):
+                self._warn(f"{sentence}; episode {self.episode.name} goes on")
 
     def flush(self) -> None:
         """Let everything so far survive a kill.
@@ -152,9 +195,10 @@ class EpisodeKeeper:
     def end(self) -> Path | None:
         """End the episode; return its bag, None if it was too short to keep."""
         episode, self.episode = self.episode, None
-        self.lacks = ""
+        self.lacks, self.quiet = "", []
         if episode is None:
             return None
+        self.quiet = self._topics.all(self._clock())
         shortest = FEWEST_TICKS * self._configuration.period
         if (max(self._newest.values(), default=0) - self._oldest) / 1e9 < shortest:
             self._say(f"episode {episode.name} is discarded: it is shorter than {shortest:g} s")
@@ -170,7 +214,7 @@ class EpisodeKeeper:
                 f"episode {episode.name} could not be completed ({problem.strerror}); {later}"
             )
             return None
-        self.kept = len(self.store.kept())
+        self.look()
         self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
         assert self._ends is not None
         self.lacks = lacking(self._configuration.channels, self._ends)
@@ -213,6 +257,8 @@ class EpisodeKeeper:
         assert self._begin is not None
         assert self._make_ends is not None
         self._newest, self._oldest, self._ends = {}, 0, self._make_ends()
+        self._topics = QuietTopics(self._configuration.topics, self._configuration.max_gap)
+        self._begun_ns = self._clock()
         self.episode = self._begin()
         self._say(f"recording episode {self.episode.name}")
         return self.episode

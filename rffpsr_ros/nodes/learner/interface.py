@@ -31,23 +31,27 @@ kill the next learner completes what was left. When time goes back one episode e
 begins; when that happens five times in a row, each time after less than a second, recording ends,
 as two clocks on one topic would leave hundreds of bags. With less than `minimum_free_disk` an
 episode ends, and is kept. An episode without a message on a topic, or without one number of a
-field, is kept all the same; one WARN line and the answer of `~/end_episode` say what it lacks. A
-`channels_file` that is missing or wrong at the start is looked for again until it is in order.
+field, is kept all the same; one WARN line and the answer of `~/end_episode` say what it lacks, and
+likewise which topic fell silent in its middle, for 2 s, `max_gap` and ten of its intervals at the
+least. A `channels_file` that is missing or wrong at the start is looked for again until it is in
+order.
 
 **Training** runs in a process of its own, at low priority and on one thread, and ends with the
 node. First it looks whether the recordings can teach a model (docs/exploration.md); what they lack
 is logged and stands in `~/status`. The model file appears complete or not at all. Bags of
-`ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`.
+`ros2 bag record` train just as well: put them into the folder, or use `rffpsr train`. A folder
+without a bag and an episode that cannot be read are left out, with one WARN line each.
 
 **Learning goes on** from what lies beside the newest model (its name and `.kept`): only episodes
 that it does not know are learned from (docs/command_line.md). It trains on all episodes anew if
 that cannot be, or as soon as there are more than twice as many as its windows, features and ranks
 were chosen with (not with `training_forget`): what was right for little data is not for much. With
 `retrain_after` the learner trains by itself. One in four new episodes, the newest first, is then
-held out; the model that forecasts these better, the new one or the one before, stays, and
-`~/status` says which, with both errors. What was held out is learned from the next time. A filter
-with `reload_when_newer` serves the new model at once; where it has the same topics, no message is
-lost on the way, and the belief begins anew.
+held out, of those that are long enough to learn from; the model that forecasts these better, as far
+ahead as it was learned for, the new one or the one before, stays, and `~/status` says which, with
+both errors. Where only one episode is long enough, it is learned from and nothing is judged. What
+was held out is learned from the next time. A filter with `reload_when_newer` serves the new model
+at once; where it has the same topics, no message is lost on the way, and the belief begins anew.
 """
 
 _PARAMETERS = (
@@ -80,7 +84,7 @@ _PARAMETERS = (
     Parameter(
         "episode.max_duration",
         0.0,
-        "Seconds after which an episode ends and is kept; 0: none.",
+        "Seconds after which an episode ends and is kept, whether or not anybody sends; 0: none.",
         0.0,
         1e9,
         fixed=False,
@@ -88,7 +92,8 @@ _PARAMETERS = (
     Parameter(
         "episode.auto_start",
         False,
-        "Start an episode as soon as every topic has a message, and again after each end.",
+        "Start an episode as soon as every topic has a message, and again after each end, once the"
+        " first of the observations sends.",
         fixed=False,
     ),
     RESET_ON_TIME_JUMP,
@@ -161,7 +166,8 @@ _TOPICS = (
         "subscribed",
         "as configured, else as published",
         "as strong as every publisher offers, depth `queue_depth`",
-        "What is recorded, as it arrives.",
+        "What is recorded, as it arrives. While an episode is on a subscription stays as it is, as"
+        " long as it hears anybody: a publisher that offers less is heard from the next one on.",
     ),
     Topic(
         "~/status",

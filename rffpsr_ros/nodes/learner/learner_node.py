@@ -6,7 +6,6 @@ See docs/nodes.md for its topics, services and parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
 from typing import Any
 
 from rclpy.clock import Clock
@@ -16,6 +15,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.nodes.learner.channel_search import ChannelSearch
 from rffpsr_ros.nodes.learner.episode_keeper import EpisodeKeeper
+from rffpsr_ros.nodes.learner.episode_watch import EpisodeWatch
 from rffpsr_ros.nodes.learner.interface import LEARNER
 from rffpsr_ros.nodes.learner.recovery import Recovery
 from rffpsr_ros.nodes.learner.status_output import StatusOutput
@@ -25,7 +25,7 @@ from rffpsr_ros.nodes.shared.default_places import ModelPlaces, episodes_folder
 from rffpsr_ros.nodes.shared.diagnostics import Complaints, NodeFinding, on_one_line
 from rffpsr_ros.nodes.shared.message_classes import typestore_of
 from rffpsr_ros.nodes.shared.parameters import DeclaredParameters
-from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time
+from rffpsr_ros.nodes.shared.receive_times import ReceiveTimes, arrival_time, node_time
 from rffpsr_ros.nodes.shared.running import run
 from rffpsr_ros.nodes.shared.surroundings import clock_finding
 from rffpsr_ros.nodes.shared.topic_inputs import TopicInput, make_inputs
@@ -35,8 +35,6 @@ from rffpsr_ros.signals.channels import ChannelConfiguration
 
 NAME = LEARNER.name
 HOUSEKEEPING_SECONDS = 0.25
-PAUSE_SECONDS = 10.0
-"""So long after a recording failed none starts by itself."""
 READY = NodeFinding("learner", "ok", "ready", {})
 
 
@@ -51,12 +49,12 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._search = ChannelSearch(self, self._value)
         self._configuration: ChannelConfiguration | None = None
         self._keeper: EpisodeKeeper | None = None
+        self._watch: EpisodeWatch | None = None
         self._inputs: dict[str, TopicInput] = {}
         self._recovery: Recovery | None = None
         self._trainings = Trainings(self._value, self.get_logger())
         self._outcome = NodeFinding("learner", "ok", "not configured yet", {})
         self._active = False
-        self._auto_start_after = 0.0
         self._receive_times = ReceiveTimes(arrival_time(self))
         self._output = StatusOutput(self)
         offer(
@@ -153,12 +151,15 @@ class LearnerNode(GuardedNode, LifecycleNode):
             self.get_logger().info,
             self._value("reset_on_time_jump"),
             warn=lambda said: self.get_logger().warning(on_one_line(said)),
+            clock=node_time(self),
         )
-        self._trainings.count_from(self._keeper.kept)
+        pace = configuration.observations[0].topic
+        self._watch = EpisodeWatch(self._keeper, self._value, pace)
+        self._trainings.know(self._keeper.kept)
         self._inputs = make_inputs(self, configuration.topics, configuration.stamps, self._receive)
         self._outcome = READY
         self.get_logger().info(
-            f"listening to {', '.join(configuration.topics)}; {len(store.kept())} episodes in"
+            f"listening to {', '.join(configuration.topics)}; {len(self._keeper.kept)} episodes in"
             f" {store.folder}"
         )
         self._listen()
@@ -169,12 +170,18 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._inputs = {}
 
     def _listen(self) -> None:
-        """Subscribe as strongly as the publishers that are there allow; again if that changes."""
+        """Subscribe as strongly as the publishers that are there allow; again if that changes.
+
+        Not in the middle of an episode, which would lose messages, or get latched ones twice.
+        """
+        recording = self._keeper is not None and self._keeper.episode is not None
         depth = self._value("queue_depth")
         for one in self._inputs.values():
             one.look_around()
             self._complaints.topic(one.resolved, one.problem)
             if one.problem or not one.type or not one.publishers():
+                continue
+            if recording and one.hears_somebody():
                 continue
             profile = one.follows(depth)
             if not one.subscribed or one.asks_other_than(profile):
@@ -184,7 +191,10 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def _receive(self, source: TopicInput, receive_ns: int, data: bytes) -> None:
         keeper = self._keeper
-        if keeper is None or keeper.episode is None:
+        if keeper is None or self._watch is None:
+            return
+        if keeper.episode is None:
+            self._watch.take_between(source.topic)
             return
         try:
             stamp_ns = source.read_stamp(data, receive_ns)
@@ -197,7 +207,9 @@ class LearnerNode(GuardedNode, LifecycleNode):
         if (clock := clock_finding(self)).level != "ok":
             raise InputError(clock.message)
         keeper.ensure_folder()
-        self._check_disk(keeper)
+        assert self._watch is not None
+        self._watch.check_disk()
+        self._listen()
         unknown = [one.resolved for one in self._inputs.values() if not one.type]
         if unknown:
             raise InputError(f"the type of {', '.join(unknown)} is unknown: nobody publishes it")
@@ -220,7 +232,8 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._tell()
         if bag is None:
             raise InputError("the episode was not kept; see the log")
-        return f"kept as {bag}" + (f", but it lacks: {keeper.lacks}" if keeper.lacks else "")
+        found = ([f"it lacks: {keeper.lacks}"] if keeper.lacks else []) + keeper.quiet
+        return f"kept as {bag}" + (f", but {'; '.join(found)}" if found else "")
 
     def _discard_episode(self) -> str:
         name = self._ready().discard()
@@ -233,14 +246,6 @@ class LearnerNode(GuardedNode, LifecycleNode):
         if self._keeper is None or not self._active:
             raise InputError("the learner is not active")
         return self._keeper
-
-    def _check_disk(self, keeper: EpisodeKeeper) -> None:
-        free, needed = keeper.store.free_megabytes(), self._value("minimum_free_disk")
-        if free < needed:
-            raise InputError(
-                f"only {free:.0f} MB of disk space are free in {keeper.store.folder}, less than"
-                f" minimum_free_disk ({needed:.0f} MB)"
-            )
 
     def _refuses(self, values: Mapping[str, Any]) -> str:
         """Return why parameters cannot have these values; empty if they can."""
@@ -255,27 +260,15 @@ class LearnerNode(GuardedNode, LifecycleNode):
         self._complaints.error("learner", sentence)
         self._tell()
 
-    def _fail_to_record(self, sentence: str) -> None:
-        self._auto_start_after = monotonic() + PAUSE_SECONDS
-        self._fail(sentence)
-
-    def _watch_episode(self, keeper: EpisodeKeeper) -> None:
-        """Flush, and end an episode that is long enough or has no more room; start the next."""
-        longest = self._value("episode.max_duration")
-        if keeper.episode is not None:
-            try:
-                keeper.flush()
-                self._check_disk(keeper)
-            except InputError as problem:
-                keeper.end()
-                self._fail_to_record(str(problem))
-                return
-            if longest and keeper.episode.duration >= longest:
-                keeper.end()
-        elif monotonic() < self._auto_start_after:
-            return
-        elif self._value("episode.auto_start") and all(i.count for i in self._inputs.values()):
-            self._start_episode()
+    def _watch_episode(self) -> None:
+        """See after the episode, and start the next one by oneself if it is time."""
+        assert self._watch is not None
+        try:
+            if self._watch.look() and all(one.count for one in self._inputs.values()):
+                self._start_episode()
+        except InputError as problem:
+            self._watch.pause()
+            self._fail(str(problem))
 
     # Training
 
@@ -286,8 +279,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
             raise InputError("a training is under way; cancel it first")
         if self._recovery is not None:
             raise InputError("an episode that a kill cut short is being recovered; ask again")
-        bags = keeper.store.kept()
-        keeper.kept = len(bags)
+        bags = keeper.look()
         if not bags:
             raise InputError(f"there is no episode in {keeper.store.folder} to train on")
         self._outcome = self._trainings.begin(self._configuration, bags, automatic=False)
@@ -301,15 +293,16 @@ class LearnerNode(GuardedNode, LifecycleNode):
 
     def _watch_count(self, keeper: EpisodeKeeper) -> None:
         """Train by oneself once there are enough new episodes."""
-        if self._recovery is None and self._trainings.due(keeper.kept):
-            assert self._configuration is not None
-            bags = keeper.store.kept()
+        if self._recovery is not None or not self._trainings.due(keeper.kept):
+            return
+        assert self._configuration is not None
+        if self._trainings.due(bags := keeper.look()):  # none of them was removed meanwhile
             self._outcome = self._trainings.begin(self._configuration, bags, automatic=True)
 
     def _watch_recovery(self, recovery: Recovery, keeper: EpisodeKeeper) -> None:
         if recovery.is_over(self.get_logger()):
             self._recovery = None
-            keeper.kept = len(keeper.store.kept())
+            keeper.look()
 
     # Every now and then
 
@@ -322,10 +315,7 @@ class LearnerNode(GuardedNode, LifecycleNode):
         if self._recovery is not None:
             self._watch_recovery(self._recovery, self._keeper)
         if self._active:
-            try:
-                self._watch_episode(self._keeper)
-            except InputError as problem:
-                self._fail_to_record(str(problem))
+            self._watch_episode()
         try:
             if self._active:
                 self._watch_count(self._keeper)

@@ -2,8 +2,9 @@
 
 It begins anew where it cannot go on, and where episodes have grown to more than twice what the
 recipe decided by: decisions follow the data, at a cost that all that was learned from bounds. A
-training that the learner began by itself holds some new episodes out, and only a model that
-forecasts them better than the one before takes its place. This is without ROS.
+training that the learner began by itself holds some new episodes out where they are long enough,
+and only a model that forecasts them better than the one before takes its place. This is without
+ROS.
 """
 
 from __future__ import annotations
@@ -13,30 +14,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.nodes.learner.episode_reading import LeaveOut, read_episodes
+from rffpsr_ros.nodes.learner.judging import (
+    HeldOutEpisodes,
+    held_out,
+    held_out_errors,
+    judged_horizon,
+)
 from rffpsr_ros.parallel.processes import PROCESSES
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.recipe.more.learn_more import OUTGROWN, chosen_with
+from rffpsr_ros.recipe.more.new_recordings import fewest_ticks
 from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
-from rffpsr_ros.training.recordings import store_recordings
+from rffpsr_ros.training.configuration import channel_configuration
 from rffpsr_ros.training.train import Trained, TrainingPlan, train
 from rffpsr_ros.training.train_more import all_bags, train_more
 
 ALL = (1, 0, 0)
 """Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
-
-JUDGING = 4
-"""Of so many new episodes one is held out to judge by, the newest first."""
-
-HORIZON = 10
-"""Ticks ahead for which models are judged, if no other number was learned for."""
 
 
 class Retrained(NamedTuple):
@@ -52,21 +52,27 @@ class Retrained(NamedTuple):
     """What was not told before learning."""
 
 
+class Telling(NamedTuple):
+    """Who is told of a training under way."""
+
+    progress: Progress
+    before_learning: Callable[[TrainingPlan], None]
+    left_out: LeaveOut
+
+
 class Base(NamedTuple):
     """A model that learning can go on from, and the episodes that it does not know."""
 
     path: Path
     model: PredictiveModel[Any]
     new: Sequence[Path]
+    fewest: int
+    """Ticks in a row that an episode must have to be learned from and to judge by."""
     outgrown: bool
     """Whether all that it knows is there, and so much more that learning anew is worth it."""
 
 
-def retrain(
-    request: Mapping[str, Any],
-    progress: Progress,
-    before_learning: Callable[[TrainingPlan], None],
-) -> Retrained:
+def retrain(request: Mapping[str, Any], tell: Telling) -> Retrained:
     """Train as a request says, see `training_process`.
 
     Raises
@@ -74,37 +80,43 @@ def retrain(
     InputError
         If the bags do not give a model.
     """
-    bags, told = all_bags(request["bags"]), (progress, before_learning)
+    bags = all_bags(request["bags"])
     base = _base(request["start"], request["channels"], bags, request["forget"])
     if isinstance(base, str):
-        return _anew(request, bags, f"trained on all {len(bags)} episodes{base}", *told)
-    judged = base.new[::-JUDGING] if request["automatic"] and len(base.new) > 1 else []
+        return _anew(request, bags, "trained on all", base, tell)
+    new = read_episodes(base.new, _channels(base.model), tell.progress, tell.left_out)
+    if not new:
+        why = f": {base.path.name} knows every episode that can be read"
+        return _anew(request, bags, "trained on all", why, tell)
+    judged, told = held_out(new, base.fewest) if request["automatic"] else HeldOutEpisodes([], "")
     if base.outgrown:
-        learned_from = [bag for bag in bags if bag not in judged]
-        why = f"more than {OUTGROWN:g} times what {base.path.name} was decided by"
-        decision = f"trained anew on {len(learned_from)} episodes, {why}"
-        made = _anew(request, learned_from, decision, *told)
+        not_learned_from = {*base.new} - {*new} | {*judged}
+        learned_from = [bag for bag in bags if bag not in not_learned_from]
+        why = f", more than {OUTGROWN:g} times what {base.path.name} was decided by"
+        made = _anew(request, learned_from, "trained anew on", why, tell)
     else:
-        made = _going_on(request, base, [bag for bag in base.new if bag not in judged], progress)
-    return _better(base, made, judged, progress) if judged else made
+        learned_from = [bag for bag in new if bag not in judged]
+        made = _going_on(request, base, learned_from, tell.progress)
+    made = made._replace(decision=made.decision + told)
+    return _better(base, made, [run for bag in judged for run in new[bag]], tell.progress)
 
 
 def _anew(
-    request: Mapping[str, Any],
-    bags: Sequence[Path],
-    decision: str,
-    progress: Progress,
-    before_learning: Callable[[TrainingPlan], None],
+    request: Mapping[str, Any], bags: Sequence[Path], what: str, why: str, tell: Telling
 ) -> Retrained:
+    """Train on the bags that can be read, and tell how many they are."""
+    asked = _with_processes(request)
+    read = read_episodes(bags, channel_configuration(asked), tell.progress, tell.left_out)
+    bags = list(read) or bags
     trained = train(
         bags,
-        _with_processes(request),
+        asked,
         split=ALL,
         keep=_can_go_on(request["channels"]),
-        progress=progress,
-        before_learning=before_learning,
+        progress=tell.progress,
+        before_learning=tell.before_learning,
     )
-    return Retrained(trained, [*map(str, bags)], decision)
+    return Retrained(trained, [*map(str, bags)], f"{what} {len(bags)} episodes{why}")
 
 
 def _going_on(
@@ -121,11 +133,16 @@ def _going_on(
     return Retrained(more.trained, more.bags, decision, more.trained.warnings)
 
 
-def _better(base: Base, made: Retrained, judged: Sequence[Path], progress: Progress) -> Retrained:
+def _better(
+    base: Base, made: Retrained, judged: Sequence[Trajectory], progress: Progress
+) -> Retrained:
     """Return what was made if it forecasts held-out episodes better; else the old model stays."""
     assert made.trained is not None
+    if not judged:
+        return made
     progress("judging", 0.0)
-    old, new = _errors((base.model, made.trained.model), judged)
+    horizon = judged_horizon(base.model)
+    old, new = held_out_errors((base.model, made.trained.model), judged, horizon)
     told = f"error {new:.3g} against {old:.3g} standard deviations on {len(judged)} held out"
     if new < old:
         return made._replace(decision=f"{made.decision}; the new model is better: {told}")
@@ -166,7 +183,15 @@ def _base(
         return f": {path.name} knows every episode"
     all_there = not forget and len(known) + len(new) == len(bags)
     ticks = kept.ticks / len(known) * len(bags)  # new episodes are read later: as long as the known
-    return Base(path, model, new, all_there and ticks > OUTGROWN * chosen_with(model, kept))
+    outgrown = all_there and ticks > OUTGROWN * chosen_with(model, kept)
+    fewest = max(fewest_ticks(model, kept), judged_horizon(model) + 1)
+    return Base(path, model, new, fewest, outgrown)
+
+
+def _channels(model: PredictiveModel[Any]) -> ChannelConfiguration:
+    """Return the channels of a model that learning can go on from."""
+    assert model.signature.channels is not None
+    return ChannelConfiguration.from_mapping(model.signature.channels)
 
 
 def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> bool:
@@ -181,44 +206,3 @@ def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> b
         [replace(channel, type="", units=()) for channel in each.channels] for each in (before, now)
     )
     return one == other and len(before.actions) == len(now.actions)
-
-
-def _errors(models: Sequence[PredictiveModel[Any]], bags: Sequence[Path]) -> list[float]:
-    """Return the models' errors on held-out episodes, in standard deviations.
-
-    Raises
-    ------
-    InputError
-        If no episode is long enough to be forecast.
-    """
-    signature = models[0].signature
-    assert signature.channels is not None
-    channels = ChannelConfiguration.from_mapping(signature.channels)
-    runs = [run.loaded() for run in store_recordings(bags, channels).trajectories]
-    return held_out_errors(models, runs)
-
-
-def held_out_errors(
-    models: Sequence[PredictiveModel[Any]], runs: Sequence[Trajectory]
-) -> list[float]:
-    """Return the models' errors up to the horizon they were learned for, in standard deviations.
-
-    Raises
-    ------
-    InputError
-        If no recording is long enough.
-    """
-    deviation = np.nanstd(np.concatenate([run.observations for run in runs]), axis=0)
-    scale = np.where(deviation > 0, deviation, 1.0)
-    found = []
-    for model in models:
-        rows = [
-            errors_by_origin(model, run, HORIZON, min(model.history_length, len(run) // 4))
-            for run in runs
-            if len(run) > HORIZON
-        ]
-        squares = [np.nanmean((row / scale) ** 2) for row in rows if len(row)]
-        if not squares:
-            raise InputError(f"no held-out episode is longer than {HORIZON} ticks")
-        found.append(float(np.sqrt(np.mean(squares))))
-    return found

@@ -39,7 +39,7 @@ class StatusOutput:
         episode = None if keeper is None else keeper.episode
         values = dict(finding.values)
         if keeper is not None:
-            values["kept episodes"] = keeper.kept
+            values["kept episodes"] = len(keeper.kept)
         if training is not None:
             values |= training.progress()
         values["recording"] = "" if episode is None else episode.name

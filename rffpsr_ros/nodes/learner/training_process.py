@@ -6,7 +6,7 @@ The request is one JSON line: ``channels`` (the configuration), ``bags``, ``out`
 side by side if the configuration does not say, ``start``, the model to go on from if that can be,
 ``automatic``, whether the new model must be better than that, ``forget``, how much less what was
 learned before counts, and ``report``, whether a page on the model is written beside it. What the
-recordings lack is told as warnings.
+recordings lack is told as warnings, and which episodes cannot be read and are left out.
 Standard input stays open as long as the parent lives and wants the model; when it closes, or on
 SIGTERM, this process ends and leaves no file behind. It imports no ROS.
 """
@@ -28,7 +28,7 @@ from typing import Any
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.forecasting.live_error import training_error
 from rffpsr_ros.models.storage import refuse_to_replace_other_files
-from rffpsr_ros.nodes.learner.retraining import retrain
+from rffpsr_ros.nodes.learner.retraining import Telling, retrain
 from rffpsr_ros.numerics.priority import stand_back
 from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import kept_path, write_kept
@@ -61,7 +61,7 @@ def carry_out(request: Mapping[str, Any]) -> dict[str, Any]:
     InputError
         If the bags do not give a model.
     """
-    made = retrain(request, _progress, _warn)
+    made = retrain(request, Telling(_progress, _warn, _left_out))
     for sentence in made.warnings:
         _tell({"warning": sentence})
     target, staging = Path(request["out"]), Path(request["staging"])
@@ -108,8 +108,12 @@ def _write(
             keep(staging / "kept")
             (staging / "kept").replace(kept_path(target))
         (staging / "model").replace(target)
-    except OSError as problem:
-        raise InputError(f"cannot write {shown(target, 200)}: {problem.strerror}") from None
+    except (OSError, InputError) as problem:
+        # Nobody knows the hidden place that it is written in first.
+        fault = problem if isinstance(problem, OSError) else problem.__cause__
+        if not isinstance(fault, OSError):
+            raise
+        raise InputError(f"cannot write {shown(target, 200)}: {fault.strerror}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -118,6 +122,11 @@ def _warn(plan: TrainingPlan) -> None:
     """Tell what is wrong with the recordings; training goes on."""
     for sentence in plan.warnings:
         _tell({"warning": sentence})
+
+
+def _left_out(sentence: str) -> None:
+    """Tell of an episode that is not learned from; training goes on."""
+    _tell({"left out": sentence})
 
 
 def _progress(stage: str, fraction: float, error: float | None = None) -> None:

@@ -74,7 +74,9 @@ class TrainingRun:
     stage, fraction
         How far it is.
     warnings
-        What the recordings lack, a sentence each.
+        What the recordings lack, and which of them are left out, a sentence each.
+    left_out
+        The latter alone.
     error
         The best validation error so far, in standard deviations; None in stages that know none.
     """
@@ -91,6 +93,7 @@ class TrainingRun:
         self.fraction = 0.0
         self.error: float | None = None
         self.warnings: list[str] = []
+        self.left_out: list[str] = []
         self._result: dict[str, Any] = {}
         self._heard: deque[dict[str, Any]] = deque()
         # Kept open while this object lives, read if the process fails.
@@ -132,6 +135,9 @@ class TrainingRun:
                 self.error = entry["error_by_now"]
             elif "warning" in entry:
                 self.warnings.append(entry["warning"])
+            elif "left out" in entry:
+                self.left_out.append(entry["left out"])
+                self.warnings.append(entry["left out"])
             else:
                 self._result = entry
         if not ended:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.models.storage import refuse_to_replace_other_files
+from rffpsr_ros.models.storage import check_folder, made_folder, refuse_to_replace_other_files
 from rffpsr_ros.nodes.learner.training_run import (
     Manner,
     TrainingRun,
@@ -40,17 +40,22 @@ class Trainings:
         self._value, self._logger = value, logger
         self._logged = ("", 0.0)
         """The stage of the training that was logged last, and when (s)."""
-        self._known = 0
-        """Episodes that there were when the last training began, or the node started."""
+        self._left_out: set[str] = set()
+        """What was said of episodes that cannot be read."""
+        self._known: frozenset[Path] = frozenset()
+        """The episodes that there were when the last training began, or the node started."""
 
-    def count_from(self, episodes: int) -> None:
-        """Count new episodes from so many on."""
-        self._known = episodes
+    def know(self, episodes: Iterable[Path]) -> None:
+        """Take all others than these episodes for new."""
+        self._known = frozenset(episodes)
 
-    def due(self, episodes: int) -> bool:
+    def due(self, episodes: Iterable[Path]) -> bool:
         """Return whether there are so many new episodes that it is time to train."""
-        wanted = self._value("retrain_after")
-        return bool(wanted) and self.current is None and episodes - self._known >= wanted
+        wanted: int = self._value("retrain_after")
+        if not wanted or self.current is not None:
+            return False
+        # Not by how many there are: some may have been removed since.
+        return len(frozenset(episodes) - self._known) >= wanted
 
     def begin(
         self, configuration: ChannelConfiguration, bags: Sequence[Path], automatic: bool
@@ -62,10 +67,11 @@ class Trainings:
         InputError
             If the model cannot be written where it shall be.
         """
-        self._known = len(bags)
+        self.know(bags)
         path = self._value("model_path")
         target = new_model_path(path, datetime.now())
         refuse_to_replace_other_files(target)
+        check_folder(made_folder(target.parent) / target.name)
         manner = Manner(
             self._value("training_niceness"),
             self._value("training_processes"),
@@ -77,6 +83,14 @@ class Trainings:
         self.current = TrainingRun(configuration.to_mapping(), bags, target, manner)
         self._logger.info(f"training on {len(bags)} episodes")
         return NodeFinding("learner", "ok", "training", {"episodes": len(bags)})
+
+    def _warn(self, sentence: str, is_left_out: bool) -> None:
+        """Log a warning; that an episode is left out not again with every training."""
+        if not is_left_out:
+            self._logger.warning(on_one_line(f"{sentence}; see docs/exploration.md"))
+        elif sentence not in self._left_out:
+            self._left_out.add(sentence)
+            self._logger.warning(on_one_line(sentence))
 
     def _log_progress(self, training: TrainingRun) -> None:
         """Log the stage, with the error by now, unless it is the last one or follows too soon."""
@@ -117,7 +131,7 @@ class Trainings:
         known = len(training.warnings)
         result = training.poll()
         for sentence in training.warnings[known:]:
-            self._logger.warning(on_one_line(f"{sentence}; see docs/exploration.md"))
+            self._warn(sentence, sentence in training.left_out)
         if result is None:
             self._log_progress(training)
             return None

@@ -108,8 +108,7 @@ class TopicInput:
 
     def follows(self, depth: int) -> QoSProfile:
         """Return the strongest quality of service that every present publisher offers."""
-        infos = [info for info in self.publishers() if info.topic_type == self.type]
-        profiles = [info.qos_profile for info in infos]
+        profiles = self._offered()
         reliable = all(p.reliability == ReliabilityPolicy.RELIABLE for p in profiles)
         latched = all(p.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in profiles)
         return QoSProfile(
@@ -125,6 +124,18 @@ class TopicInput:
                 if latched and profiles
                 else DurabilityPolicy.VOLATILE
             ),
+        )
+
+    def hears_somebody(self) -> bool:
+        """Tell whether a present publisher offers what the present subscription asks for."""
+        mine = self._profile
+        if not self.subscribed or mine is None:
+            return False
+        weakest = ReliabilityPolicy.BEST_EFFORT, DurabilityPolicy.VOLATILE
+        return any(
+            mine.reliability in (weakest[0], offered.reliability)
+            and mine.durability in (weakest[1], offered.durability)
+            for offered in self._offered()
         )
 
     def asks_other_than(self, profile: QoSProfile) -> bool:
@@ -150,6 +161,10 @@ class TopicInput:
     def age(self, now_ns: int) -> float | None:
         """Return the seconds since the last message; None if there was none."""
         return (now_ns - self._recent[-1]) / 1e9 if self._recent else None
+
+    def _offered(self) -> list[QoSProfile]:
+        """Return what the publishers of the type that is wanted offer."""
+        return [info.qos_profile for info in self.publishers() if info.topic_type == self.type]
 
     def _know(self, type_name: str) -> None:
         self._decode = decoder(type_name, works_on_bytes(self._node))

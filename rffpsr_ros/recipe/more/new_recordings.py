@@ -30,8 +30,7 @@ def checked_recordings(
     settings: RecipeSettings,
 ) -> tuple[list[KeptRecording], tuple[str, ...]]:
     """Return new recordings, each with the model that will not learn from it."""
-    members = members_of(judged(model, kept))
-    own = [member for member in members if isinstance(member, RFFPSRModel)]
+    own = _refined(model, kept)
     if bool(own) != bool(kept.stages) or len(own) % max(len(kept.stages), 1):
         raise InputError("what is kept is that of another model; learn anew")
     if any(options_of(member).refinement == "window" for member in own):
@@ -45,8 +44,8 @@ def checked_recordings(
     sound = screened(old, loaded, settings.damage)
     for sentence in sound.sentences:
         warnings.warn(sentence, DamageWarning, stacklevel=4)
-    needed = max((_least_ticks(options_of(one)) for one in own), default=2)
-    long = [one for one in sound.validation if _complete_windows(one, needed)]
+    needed = fewest_ticks(model, kept)
+    long = [one for one in sound.validation if is_long_enough(one, needed)]
     if not long:
         raise InputError(
             f"none of the new recordings has {needed} ticks in a row without a missing observation;"
@@ -63,9 +62,20 @@ def _least_ticks(options: RFFPSROptions) -> int:
     return options.past + max(options.future, options.rollout_horizon) + 1
 
 
-def _complete_windows(recording: Trajectory, ticks: int) -> int:
-    """Return how many windows of so many ticks are complete."""
-    return summarise([recording], ticks - 1, 0).windows if len(recording) >= ticks else 0
+def fewest_ticks(model: PredictiveModel[Any], kept: Kept) -> int:
+    """Return how many ticks in a row a new recording must have to be learned from."""
+    return max((_least_ticks(options_of(one)) for one in _refined(model, kept)), default=2)
+
+
+def is_long_enough(recording: Trajectory, ticks: int) -> bool:
+    """Return whether a recording has so many ticks in a row without a missing observation."""
+    return len(recording) >= ticks and summarise([recording], ticks - 1, 0).windows > 0
+
+
+def _refined(model: PredictiveModel[Any], kept: Kept) -> list[RFFPSRModel]:
+    """Return the RFF-PSR models that learn from new recordings."""
+    members = members_of(judged(model, kept))
+    return [member for member in members if isinstance(member, RFFPSRModel)]
 
 
 def _holder(number: int, models: int) -> int:

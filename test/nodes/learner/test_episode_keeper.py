@@ -32,8 +32,10 @@ class Keeper:
 
     def __init__(self, folder: Path, split: bool = True) -> None:
         self.said: list[str] = []
+        self.time = 0.0
         store = EpisodeStore(folder)
-        self.keeper = EpisodeKeeper(store, CHANNELS, self.said.append, split)
+        clock = lambda: round(self.time * S)  # noqa: E731
+        self.keeper = EpisodeKeeper(store, CHANNELS, self.said.append, split, clock=clock)
 
     def take(self, *stamps: float, topic: str = "/seen", receive: float | None = None) -> None:
         for stamp in stamps:
@@ -61,7 +63,7 @@ def test_an_episode_is_kept_with_its_configuration(recording: Keeper) -> None:
     text = (bag / "metadata.yaml").read_text(encoding="utf-8")
     assert "label: label" in text
     assert "std_msgs/msg/Float64" in text.split("rffpsr_channels", 1)[1]
-    assert recording.keeper.kept == kept(recording) == 1
+    assert recording.keeper.kept == recording.keeper.store.kept() == [bag]
     assert recording.keeper.end() is None
 
 
@@ -178,3 +180,49 @@ def test_a_folder_removed_while_recording_is_one_sentence(tmp_path: Path) -> Non
     recording.take(1.0, 1.5, 2.0)
     assert "is made anew" in recording.said[-2]
     assert recording.keeper.end() is not None
+
+
+def test_a_folder_without_a_bag_is_no_episode_and_is_named_once(recording: Keeper) -> None:
+    store = recording.keeper.store
+    (store.folder / "notes").mkdir()
+    (store.folder / "notes" / "plan.txt").touch()
+    recording.take(1.0, 1.5, 2.0)
+    bag = recording.keeper.end()
+    assert recording.keeper.look() == store.kept() == [bag]
+    named = [said for said in recording.said if "notes holds no bag" in said]
+    assert len(named) == 1
+    assert named[0].endswith("; it is left out")
+    (store.folder / "notes" / "plan.mcap").touch()
+    assert recording.keeper.look() == [bag, store.folder / "notes"]
+
+
+def test_a_topic_that_stops_is_told_at_once_and_at_the_end(recording: Keeper) -> None:
+    recording.take(*(0.1 * n + 1 for n in range(10)))
+    recording.take(1.0, topic="/told", receive=2.0)
+    recording.time = 2.5
+    recording.keeper.tell_quiet()
+    assert not any("no message" in said for said in recording.said)
+    recording.time = 4.0
+    for _ in range(2):
+        recording.keeper.tell_quiet()
+    assert sum("no message on /seen for 2.1 s; episode" in said for said in recording.said) == 1
+    recording.time = 9.9
+    assert recording.keeper.end() is not None
+    assert recording.keeper.quiet == ["no message on /seen for 8.0 s"]
+    assert recording.keeper.lacks == ""
+    recording.keeper.start(TYPES, STORE, "label")
+    recording.keeper.end()
+    assert recording.keeper.quiet == []
+
+
+def test_an_episode_lasts_by_the_clock_from_its_first_message(recording: Keeper) -> None:
+    recording.time = 3.0
+    assert recording.keeper.duration == 3.0, "nobody has sent yet"
+    recording.take(4.0)
+    recording.time = 6.0
+    assert recording.keeper.duration == 2.0
+    recording.time = 0.0
+    recording.take(5.0)
+    assert recording.keeper.duration == 1.0, "the clock has gone back, messages have not"
+    recording.keeper.end()
+    assert recording.keeper.duration == 0.0

@@ -272,6 +272,7 @@ def test_quality_of_service_follows_the_publishers_and_episodes_start_by_themsel
     strong = QoSProfile(depth=10)
     ros.peer.forget("/joint_states")
     ros.peer.publisher("/joint_states", JointState, strong)
+    call(ros, "end_episode")  # and another begins
     infos = ros.peer.node.get_subscriptions_info_by_topic
 
     def reliable() -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.nodes.learner import retraining
 from rffpsr_ros.nodes.learner.training_process import carry_out
@@ -109,15 +110,16 @@ def test_only_a_better_model_takes_the_place_of_the_one_before(
 ) -> None:
     ask(range(2))
     before = (tmp_path / "arm.psr").read_bytes()
-    judged: list[Path] = []
+    judged: list[str] = []
 
-    def judge(models: Any, bags: Any) -> list[float]:
-        judged.extend(bags)
+    def judge(models: Any, runs: Any, horizon: int) -> list[float]:
+        judged.extend(run.label for run in runs)
+        assert horizon == LEARNING["horizon"]
         return errors
 
-    monkeypatch.setattr(retraining, "_errors", judge)
+    monkeypatch.setattr(retraining, "held_out_errors", judge)
     told = ask(range(first, 5), automatic=True)
-    assert [bag.name for bag in judged] == ["bag4"]
+    assert judged == ["bag4"]
     assert told["decision"].startswith("trained anew" if first == 0 else "went on")
     assert f"error {errors[1]:.3g} against {errors[0]:.3g}" in told["decision"]
     assert ((tmp_path / "arm.psr").read_bytes() == before) != better
@@ -133,6 +135,45 @@ def test_models_are_judged_by_their_forecasts_of_held_out_episodes(
     told = ask(range(6), automatic=True)["decision"]
     assert "on 1 held out" in told
     assert ("the new model is better" in told) != ("the new model is not better" in told)
+
+
+def test_a_short_episode_does_not_throw_a_training_away(
+    ask: Callable[..., dict[str, Any]], workshop: Any, tmp_path: Path
+) -> None:
+    ask(range(2))
+    workshop.write_robot(tmp_path / "bag3", 9, 3)
+    told = ask(range(4), automatic=True)
+    judged = "; nothing is held out to judge by: 1 of 2 new episodes have 13 ticks in a row"
+    assert judged in told["decision"]
+    assert "model" in told
+
+
+def test_an_episode_that_cannot_be_read_is_left_out(
+    ask: Callable[..., dict[str, Any]],
+    workshop: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def spoilt(name: str) -> str:
+        bag = workshop.write_robot(tmp_path / name, 20)
+        (part,) = bag.glob("*.mcap")
+        part.write_bytes(part.read_bytes()[:300])
+        return str(bag)
+
+    left_out = "is left out: "
+    first = spoilt("bag1")
+    assert ask(range(3))["decision"] == "trained on all 2 episodes"
+    assert capsys.readouterr().out.count(f"episode bag1 {left_out}") == 1
+    assert known(tmp_path) == ["bag0", "bag2"]
+    told = ask(range(3))["decision"]
+    assert told == "trained on all 2 episodes: arm.psr knows every episode that can be read"
+    spoilt("bag4")
+    capsys.readouterr()
+    assert ask(range(7))["decision"].startswith("trained anew on 5 episodes")
+    told = capsys.readouterr().out
+    assert [told.count(f"episode bag{each} {left_out}") for each in (1, 4)] == [1, 1]
+    with pytest.raises(InputError, match="holds nothing readable"):
+        ask(range(1, 2), bags=[first], start="")
 
 
 def test_a_report_lies_beside_the_model_and_replaces_nothing_else(

@@ -109,6 +109,22 @@ def test_a_model_never_replaces_what_is_no_model(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+def test_a_full_disk_is_told_with_the_models_own_path(tmp_path: Path) -> None:
+    from rffpsr_ros.errors import InputError
+    from rffpsr_ros.models.storage import write_atomically
+
+    class Large(Model):
+        def save(self, path: Path) -> None:
+            with write_atomically(path):
+                raise OSError(28, "No space left on device")
+
+    target = tmp_path / "arm.psr"
+    with pytest.raises(InputError) as told:
+        _write(Large(), target, tmp_path / ".staging")
+    assert str(told.value) == f"cannot write '{target}': No space left on device"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_training_stands_back_as_far_as_asked() -> None:
     code = (
         "import os; from rffpsr_ros.nodes.learner.training_process import stand_back;"
