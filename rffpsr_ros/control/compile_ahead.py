@@ -2,8 +2,8 @@
 
     python -m rffpsr_ros.control.compile_ahead 5 robot.psr 20     niceness, model, ticks of a plan
 
-What is compiled is kept for the user, as the filter's code is. Where numba is not installed there
-is nothing to do.
+What is compiled is kept for the user, as the filter's code is, by one process at a time. Where
+numba is not installed there is nothing to do.
 """
 
 from __future__ import annotations
@@ -40,7 +40,13 @@ def main(words: Sequence[str]) -> int:
     """Compile for the model of a file."""
     niceness, path, horizon = words
     os.nice(int(niceness))
-    warm_up(load_model(path).inference_model(), int(horizon))
+    try:
+        from rffpsr_ros.psr.runtime.compiled_code import SINGLE, alone
+    except ImportError:  # without numba
+        return 0
+    model = load_model(path).inference_model()
+    with alone(SINGLE, "plans"):
+        warm_up(model, int(horizon))
     return 0
 
 

@@ -71,12 +71,12 @@ def make(form: str) -> None:
 
 
 @contextmanager
-def alone(form: str) -> Iterator[None]:
-    """Wait until no other process makes code of a form where this one would keep it."""
+def alone(form: str, what: str = "code") -> Iterator[None]:
+    """Wait until no other process makes such code of a form where this one would keep it."""
     try:
         folder = Path(FORMS[form][0].function._cache.cache_path)
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".compiling").open("w")
+        lock = (folder / f".compiling_{what}").open("w")
     except (TypeError, OSError):  # nowhere to keep it
         yield
         return
