@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-INSTALLED_FROM = ("resource", "executables", "launch", "config", "worlds", "rffpsr_ros")
+INSTALLED_FROM = ("resource", "executables", "launch", "config", "worlds", "layouts", "rffpsr_ros")
 FILES = ("setup.py", "pyproject.toml", "package.xml")
 
 
