@@ -153,7 +153,7 @@ class RFFPSR:
         InputError
             As `fit`; or if recordings are weighted by a known policy, or refinement is the paper's.
         """
-        _check_can_be_kept([*train, *(validation or ())], self.options)
+        check_can_be_kept([*train, *(validation or ())], self.options)
         report = progress or silent
         fitted = self._fitted(train, validation, report, client)
         report("keeping what was learned", 0.0)
@@ -194,7 +194,14 @@ class _Fitted(NamedTuple):
     everything: Everything | None
 
 
-def _check_can_be_kept(recordings: Sequence[Trajectory], options: RFFPSROptions) -> None:
+def check_can_be_kept(recordings: Sequence[Trajectory], options: RFFPSROptions) -> None:
+    """Refuse recordings and options from which learning cannot go on later.
+
+    Raises
+    ------
+    InputError
+        If recordings are weighted by a known policy, or refinement is the paper's.
+    """
     if any(run.likelihood_ratios is not None for run in recordings):
         raise InputError(
             "learning cannot go on later where recordings are weighted by a known policy"
