@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import (
@@ -317,8 +317,8 @@ class Learner(Protocol):
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,

@@ -352,3 +352,38 @@ def test_an_observation_that_never_comes_is_named(case: Case) -> None:
     absent = Trajectory([[1.0, NAN]] * 20, [[0.0]] * 20, 0.1, ["x", "silent"])
     with pytest.raises(InputError, match="'silent' is missing in every tick"):
         case.learner.fit([absent, absent])
+
+
+@every_kind
+def test_what_is_no_list_of_trajectories_is_said(case: Case) -> None:
+    one = case.trajectories(1)[0]
+    wrong: tuple[Any, ...] = (one, None, (one.observations, one.actions))
+    for given, words in zip(
+        wrong, ("Trajectory", "NoneType", "something of type ndarray"), strict=True
+    ):
+        with pytest.raises(InputError, match=rf"^train .*{words}; give a list of trajectories"):
+            case.learner.fit(given)
+    with pytest.raises(InputError, match=r"^validation is of type Trajectory; give a list"):
+        case.learner.fit([one], wrong[0])
+    with pytest.raises(InputError, match="'run 2' has no ticks; leave it out"):
+        case.learner.fit(
+            [one, Trajectory(one.observations, one.actions, 0.1, label="run 2").slice(3, 3)]
+        )
+
+
+@every_kind
+def test_trajectories_may_come_one_by_one(case: Case) -> None:
+    learned = case.learner.fit(one for one in case.trajectories())
+    assert list(contents(learned.parts)) == list(contents(case.model().parts))
+
+
+@every_kind
+def test_a_system_that_nobody_acts_on_is_learned(case: Case) -> None:
+    runs = [Trajectory(t.observations, np.zeros((len(t), 0)), 0.1) for t in case.trajectories()]
+    model, nothing = case.learner.fit(runs), np.zeros((4, 0))
+    state = model.state_from_history(runs[0].observations, runs[0].actions)
+    forecast = model.predict(state, nothing)
+    assert forecast.shape == (4, 2)
+    assert np.isfinite(forecast).all()
+    both = model.predict(state, np.zeros((2, 4, 0)))
+    np.testing.assert_allclose(both, [forecast] * 2, rtol=case.rounding)

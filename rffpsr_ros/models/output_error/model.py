@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
@@ -61,7 +62,8 @@ class OutputErrorModel(TickWindowModel):
         batch = np.broadcast_shapes(state.observations.shape[:-2], plan.shape[:-2])
 
         def rows(part: Array) -> Array:
-            return np.broadcast_to(part, (*batch, *part.shape[-2:])).reshape(-1, *part.shape[-2:])
+            spread = np.broadcast_to(part, (*batch, *part.shape[-2:]))
+            return spread.reshape(math.prod(batch), *part.shape[-2:])
 
         actions = np.concatenate([rows(state.actions), rows(plan)], axis=1)
         simulated = simulate(
