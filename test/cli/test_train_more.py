@@ -27,7 +27,7 @@ def test_a_model_learns_from_a_new_bag(run: Run, first: Path, robots: list[Path]
     told = run("train", robots[2], "--from", first, "--out", "second", "--json", "--quiet")
     assert told.code == 0, told.err
     result = json.loads(told.out)
-    assert any("learned more from 1 new recordings" in note for note in result["notes"])
+    assert any("learned more from 1 new recording with" in note for note in result["notes"])
     old, new = load_model(first), load_model("second")
     assert new.signature == old.signature
     asked, before = (one.record.options[REQUEST] for one in (new, old))

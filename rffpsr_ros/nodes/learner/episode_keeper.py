@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, counted
 from rffpsr_ros.nodes.learner.lacking import Ends, lacking
 from rffpsr_ros.recordings.bags.message_types import decoder
 from rffpsr_ros.recordings.episode_store import Episode, EpisodeStore
@@ -171,7 +171,8 @@ class EpisodeKeeper:
             )
             return None
         self.kept = len(self.store.kept())
-        self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
+        count = counted(episode.count, "message")
+        self._say(f"episode {bag.name} kept: {count}, {episode.duration:.1f} s")
         assert self._ends is not None
         self.lacks = lacking(self._configuration.channels, self._ends)
         if self.lacks:
