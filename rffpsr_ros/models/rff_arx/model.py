@@ -94,7 +94,7 @@ class RFFARXModel(TickWindowModel):
         self.future = len(self.parts.weights)
         self.past = self.parts.features.history.shape[1] // len(self.parts.start)
 
-    def predict(self, state: TickWindow, actions: Array) -> Array:
+    def forecast(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         planned = self.parts.action_scaling.apply(actions)
         blocks = []
