@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ class MembersAlone(RFFPSR):
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         **others: Any,
     ) -> PredictiveModel[Any]:
         """Return the model that `RFFPSR` returns, without its other members."""

@@ -102,14 +102,14 @@ class TrueEquations(PredictiveModel[MotionState]):
         """Return the state at rest."""
         return MotionState(self.parts.rest)
 
-    def update(self, state: MotionState, action: Array, observation: Array) -> MotionState:
+    def advance(self, state: MotionState, action: Array, observation: Array) -> MotionState:
         """Return what was seen; where nothing was, or not everything is, what follows."""
         expected = self._step(state.motion, action)
         if self.parts.observe is not None:
             return MotionState(expected)
         return MotionState(np.where(np.isfinite(observation), observation, expected))
 
-    def predict(self, state: MotionState, actions: Array) -> Array:
+    def forecast(self, state: MotionState, actions: Array) -> Array:
         """Return the forecast (..., H, d_o)."""
         motion = np.broadcast_to(state.motion, (*actions.shape[:-2], len(state.motion)))
         rows = []
@@ -122,7 +122,7 @@ class TrueEquations(PredictiveModel[MotionState]):
     def jacobian(self, state: MotionState, actions: Array) -> Array:
         """Return central differences (H, d_o, H, d_a)."""
         moves = STEP * np.eye(actions.size).reshape(-1, *actions.shape)
-        both = self.predict(state, np.concatenate([actions + moves, actions - moves]))
+        both = self.forecast(state, np.concatenate([actions + moves, actions - moves]))
         slopes = (both[: actions.size] - both[actions.size :]) / (2 * STEP)
         return np.asarray(np.moveaxis(slopes, 0, -1).reshape(*slopes.shape[1:], *actions.shape))
 

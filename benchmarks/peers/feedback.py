@@ -89,7 +89,7 @@ class FeedbackModel(PredictiveModel[WindowState]):
             np.zeros((), dtype=np.int64),
         )
 
-    def update(self, state: WindowState, action: Array, observation: Array) -> WindowState:
+    def advance(self, state: WindowState, action: Array, observation: Array) -> WindowState:
         """Return the window with the new tick; the first one stands for all ticks before it."""
         act = self.parts.scalings.action.apply(action)
         seen = self.parts.scalings.observation.apply(observation)
@@ -102,7 +102,7 @@ class FeedbackModel(PredictiveModel[WindowState]):
             state.ticks + 1,
         )
 
-    def predict(self, state: WindowState, actions: Array) -> Array:
+    def forecast(self, state: WindowState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         planned = self.parts.scalings.action.apply(actions)
         forecast = []

@@ -77,14 +77,14 @@ class GRUModel(PredictiveModel[GRUState]):
         """Return the learned start."""
         return GRUState(self.parts.weights.start, self.parts.first, np.zeros_like(self.parts.first))
 
-    def update(self, state: GRUState, action: Array, observation: Array) -> GRUState:
+    def advance(self, state: GRUState, action: Array, observation: Array) -> GRUState:
         """Return the state after one tick; the prediction stands in for missing entries."""
         ahead = self._step(state, self.parts.action_scaling.apply(action))
         seen = self.parts.observation_scaling.apply(observation)
         last = np.where(np.isnan(seen), ahead.last, seen)
         return GRUState(ahead.hidden, last, self._change(state.last, last))
 
-    def predict(self, state: GRUState, actions: Array) -> Array:
+    def forecast(self, state: GRUState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         planned = self.parts.action_scaling.apply(actions)
         forecast = []

@@ -62,10 +62,10 @@ class KoopmanModel(FeedbackModel):
         ahead = self._step(lifted, self._inputs(lifted, actions))
         return ahead[..., : observations.shape[-1]]
 
-    def predict(self, state: WindowState, actions: Array) -> Array:
+    def forecast(self, state: WindowState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         if self.parts.lifting != "linear":
-            return super().predict(state, actions)
+            return super().forecast(state, actions)
         planned = self.parts.scalings.action.apply(actions)
         batch = np.broadcast_shapes(state.actions.shape[:-2], planned.shape[:-2])
         past = np.broadcast_to(state.actions, (*batch, *state.actions.shape[-2:]))

@@ -40,7 +40,7 @@ class Problem:
 
     def forecast(self, plan: Array) -> Array:
         """Return the forecasts (..., H, d_o) of plans."""
-        return self.model.predict(self.state, self.actions(plan))
+        return self.model.forecast(self.state, self.actions(plan))
 
     def cost(self, plan: Array, forecast: Array) -> Array:
         """Return the costs (...) of plans; infinite where a forecast is no usable number."""

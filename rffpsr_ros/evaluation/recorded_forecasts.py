@@ -50,11 +50,11 @@ class RecordedForecasts(PredictiveModel[Seen]):
         """Return the state before the run."""
         return Seen(np.zeros(1))
 
-    def update(self, state: Seen, action: Array, observation: Array) -> Seen:
+    def advance(self, state: Seen, action: Array, observation: Array) -> Seen:
         """Count the tick."""
         return Seen(state.ticks + 1)
 
-    def predict(self, state: Seen, actions: Array) -> Array:
+    def forecast(self, state: Seen, actions: Array) -> Array:
         """Return what was told for the next H ticks; the actions are those assumed then."""
         horizon, columns = actions.shape[-2], len(self.signature.observation_names)
         ticks = np.broadcast_to(state.ticks[..., 0], actions.shape[:-2])

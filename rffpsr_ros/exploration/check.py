@@ -109,12 +109,13 @@ def check_exploration(
         moving = _moving(chosen, "observations")
         acting = _moving(chosen, "actions")
         names = np.array(trajectories[0].observation_names)
-        runs = [
-            Trajectory(t.observations[:, moving], t.actions[:, acting], t.period) for t in chosen
-        ]
         measured = None
         windows = sum(count_windows(len(run), options.past, options.future) for run in chosen)
         if moving.any() and acting.any():
+            runs = [
+                Trajectory(t.observations[:, moving], t.actions[:, acting], t.period)
+                for t in chosen
+            ]
             measured = _measure(runs, options, generator)
     return ExplorationCheck(
         ticks,

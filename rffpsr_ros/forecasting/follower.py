@@ -194,7 +194,7 @@ class Follower:
             return None
         last = self._last_command(tick)
         actions, words = self._future.ahead(late + horizon, last, tick.number + 1)
-        values = self.model.predict(self.state, actions)[late:]
+        values = self.model.forecast(self.state, actions)[late:]
         if not usable(values):
             return None
         origin_ns = tick.stamp_ns + round(late * self.configuration.period * 1e9)
@@ -273,7 +273,7 @@ class Follower:
         """Return the forecast from the newest tick, which is this one; None if it is no use."""
         last = self._last_command(tick)
         assumed = self._future.ahead(self.options.horizon, last, tick.number + 1)
-        values = self.model.predict(self.state, assumed.actions)
+        values = self.model.forecast(self.state, assumed.actions)
         self.withholds = not usable(values)
         if self.withholds:
             self.withheld += 1

@@ -90,7 +90,7 @@ class LiveError:
             if len(self._actions) < self.horizon:
                 return
             actions = np.stack(self._actions)
-            forecast = self._model.predict(self._origin, actions)
+            forecast = self._model.forecast(self._origin, actions)
             if usable(forecast):
                 self._score(np.stack([self._first, *self._observations]), forecast, actions)
         self._origin, self._first, self._began = state, observation, self._ticks

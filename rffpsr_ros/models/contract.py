@@ -8,19 +8,10 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Protocol,
-    TypeVar,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +25,7 @@ from rffpsr_ros.models.storage import write_model_file
 from rffpsr_ros.models.usable import usable_state
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds, sizes
+from rffpsr_ros.numerics.given_arrays import given_plan, given_tick
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -192,20 +184,39 @@ class PredictiveModel(ABC, Generic[StateT]):
     def initial_state(self) -> StateT:
         """Return the state at an episode's start, before the first action."""
 
-    @abstractmethod
     def update(self, state: StateT, action: Array, observation: Array) -> StateT:
         """Return the state after ``action`` (d_a,) acted and ``observation`` (d_o,) was seen.
 
         NaN in the observation means missing: what the model expected stands in for it.
-        """
 
-    @abstractmethod
+        Raises
+        ------
+        InputError
+            If they do not fit the model's columns, or the action is not finite.
+        """
+        names = self.signature.action_names, self.signature.observation_names
+        return self.advance(state, *given_tick(action, observation, *names))
+
     def predict(self, state: StateT, actions: Array) -> Array:
         """Return the forecast (H, d_o) given the next H actions (H, d_a).
 
         Row h - 1 depends on the first h actions only. With actions (B, H, d_a) the result is
         (B, H, d_o); the state is then one state, shared by all plans, or a batch of B.
+
+        Raises
+        ------
+        InputError
+            If the actions are none, do not fit the model's columns, or are not finite.
         """
+        return self.forecast(state, given_plan(actions, self.signature.action_names))
+
+    @abstractmethod
+    def advance(self, state: StateT, action: Array, observation: Array) -> StateT:
+        """Return what `update` does, of arrays that fit for sure."""
+
+    @abstractmethod
+    def forecast(self, state: StateT, actions: Array) -> Array:
+        """Return what `predict` does, of arrays that fit for sure."""
 
     def jacobian(self, state: StateT, actions: Array) -> Array:
         """Return the derivatives (H, d_o, H, d_a) of the forecast by the actions (H, d_a).
@@ -242,7 +253,7 @@ class PredictiveModel(ABC, Generic[StateT]):
         """
         jacobian = self.jacobian(state, actions)
         gradient = np.einsum("...ho,...hoka->...ka", weights, jacobian)
-        return self.predict(state, actions), gradient
+        return self.forecast(state, actions), gradient
 
     def inference_model(self, compiled: bool = True) -> PredictiveModel[StateT]:
         """Return the model as it runs live: sooner, its forecasts equal to 1e-5.
@@ -317,8 +328,8 @@ class Learner(Protocol):
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,

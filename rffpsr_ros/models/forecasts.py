@@ -48,7 +48,7 @@ def forecasts(
             plans = sliding_window_view(actions[first : tick + horizon], horizon, axis=0).swapaxes(
                 1, 2
             )
-            forecast = model.predict(stack_states(states), plans)
+            forecast = model.forecast(stack_states(states), plans)
             yield first, forecast if clip is None else np.clip(forecast, *clip)
             states = []
         state = guard.update(state, actions[tick], observations[tick], tick)

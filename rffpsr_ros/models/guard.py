@@ -51,7 +51,7 @@ class Guard:
 
     def update(self, state: Any, action: Array, observation: Array, number: int) -> Any:
         """Return the state after tick ``number`` of a segment, whose inputs passed the gate."""
-        state = self.model.update(state, action, observation)
+        state = self.model.advance(state, action, observation)
         if number % LOOKED_AT_EVERY:
             return state
         sound = self.model.sound_state(state)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.training_set import listed
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -22,8 +23,8 @@ class InMemoryLearner(ABC, Generic[ModelT]):
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,
@@ -41,6 +42,7 @@ class InMemoryLearner(ABC, Generic[ModelT]):
         """
         report = progress or silent
         report("learning", 0.0)
+        train, validation = listed(train, validation)
         return self._fit(loaded(train), None if validation is None else loaded(validation), report)
 
     @abstractmethod

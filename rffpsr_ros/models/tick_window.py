@@ -125,7 +125,7 @@ class TickWindowModel(PredictiveModel[TickWindow]):
         start, columns = self.parts.start, len(self.parts.observation_scaling.mean)
         return TickWindow.of_start(start[:columns], start[columns:], self.past)
 
-    def update(self, state: TickWindow, action: Array, observation: Array) -> TickWindow:
+    def advance(self, state: TickWindow, action: Array, observation: Array) -> TickWindow:
         """Return the window with the new tick; the forecast stands in for missing entries."""
         seen = self.parts.observation_scaling.apply(observation)[..., None, :]
         acted = self.parts.action_scaling.apply(action)[..., None, :]

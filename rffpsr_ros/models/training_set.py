@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,32 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
+def listed(
+    train: Iterable[Trajectory], validation: Iterable[Trajectory] | None
+) -> tuple[list[Trajectory], list[Trajectory] | None]:
+    """Return the trajectories that a learner was given.
+
+    Raises
+    ------
+    InputError
+        If it was given anything else; it says what to give.
+    """
+    held_out = None if validation is None else _listed(validation, "validation")
+    return _listed(train, "train"), held_out
+
+
+def _listed(trajectories: Iterable[Trajectory], what: str) -> list[Trajectory]:
+    wanted = "give a list of trajectories, such as [Trajectory(observations, actions, period)]"
+    try:
+        given = list(trajectories)
+    except TypeError:
+        raise InputError(f"{what} is of type {type(trajectories).__name__}; {wanted}") from None
+    for one in given:
+        if not isinstance(one, Trajectory):
+            raise InputError(f"{what} holds something of type {type(one).__name__}; {wanted}")
+    return given
+
+
 def training_signature(
     train: Sequence[Trajectory], validation: Sequence[Trajectory] | None = None
 ) -> Signature:
@@ -21,7 +47,7 @@ def training_signature(
     Raises
     ------
     InputError
-        If there is no training trajectory, two trajectories differ in columns or period, or an
+        If there is no training trajectory, one has no ticks, two differ in columns or period, or an
         observation is missing in every tick.
     """
     first = shared_signature(train, validation)
@@ -37,7 +63,7 @@ def shared_signature(
     Raises
     ------
     InputError
-        If there is no training trajectory, or two trajectories differ in columns or period.
+        If there is no training trajectory, one has no ticks, or two differ in columns or period.
     """
     if not train:
         raise InputError("there is no trajectory to train on; give at least one")
@@ -50,6 +76,8 @@ def shared_signature(
 def _refuse_other(first: Signature, trajectory: Trajectory) -> None:
     other = Signature.of(trajectory)
     named = f" '{trajectory.label}'" if trajectory.label else ""
+    if not len(trajectory):
+        raise InputError(f"trajectory{named} has no ticks; leave it out")
     for what in ("observation_names", "action_names"):
         if getattr(first, what) != getattr(other, what):
             raise InputError(

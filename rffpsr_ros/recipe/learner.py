@@ -8,7 +8,7 @@ blend misses there calibrates its bands; models of everything serve. Thresholds 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError, check_known
@@ -18,6 +18,7 @@ from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, fit_two_stages
+from rffpsr_ros.models.training_set import listed
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import PROCESSES, checked_processes, workers_for
 from rffpsr_ros.parallel.workers import Workers
@@ -115,8 +116,8 @@ class RFFPSR:
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,
@@ -136,12 +137,12 @@ class RFFPSR:
             If trajectories do not fit together, a column is constant, or there are too few
             windows; each with one sentence that says what would be right.
         """
-        return self._fitted(train, validation, progress or silent, client).model
+        return self._fitted(*listed(train, validation), progress or silent, client).model
 
     def fit_and_keep(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,
@@ -153,7 +154,8 @@ class RFFPSR:
         InputError
             As `fit`; or if recordings are weighted by a known policy, or refinement is the paper's.
         """
-        _check_can_be_kept([*train, *(validation or ())], self.options)
+        train, validation = listed(train, validation)
+        check_can_be_kept([*train, *(validation or ())], self.options)
         report = progress or silent
         fitted = self._fitted(train, validation, report, client)
         report("keeping what was learned", 0.0)
@@ -194,7 +196,14 @@ class _Fitted(NamedTuple):
     everything: Everything | None
 
 
-def _check_can_be_kept(recordings: Sequence[Trajectory], options: RFFPSROptions) -> None:
+def check_can_be_kept(recordings: Sequence[Trajectory], options: RFFPSROptions) -> None:
+    """Refuse recordings and options from which learning cannot go on later.
+
+    Raises
+    ------
+    InputError
+        If recordings are weighted by a known policy, or refinement is the paper's.
+    """
     if any(run.likelihood_ratios is not None for run in recordings):
         raise InputError(
             "learning cannot go on later where recordings are weighted by a known policy"

@@ -54,10 +54,10 @@ class Simulations(NamedTuple):
         for tick in range(origins[-1] + 1):
             if tick in origins:
                 states.append(state)
-            state = model.update(state, block.actions[tick], block.observations[tick])
+            state = model.advance(state, block.actions[tick], block.observations[tick])
         plans = _windows(block.actions, origins, horizon)
         with np.errstate(over="ignore", invalid="ignore"):
-            return model.predict(stack_states(states), plans)
+            return model.forecast(stack_states(states), plans)
 
     def _origins(self, block: Trajectory) -> tuple[range, int]:
         """Return from where a block is forecast, and how far: to its end from the last of them."""

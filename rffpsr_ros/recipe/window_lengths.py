@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rffpsr_ros.errors import counted
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -48,7 +49,7 @@ def supported_windows(
         arx_past=lengths.get("arx_past", options.arx_past),
         narx_past=lengths.get("narx_past", options.narx_past),
     )
-    few = f"{len(trajectories)} recordings of {ticks} ticks in all"
+    few = f"{counted(len(trajectories), 'recording')} of {ticks} ticks in all"
     if by_columns > by_length:
         return shorter, (f"windows of {most} instead of {longest} ticks: there are only {few}",)
     if shorter.refine_from == "both":

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rffpsr_ros.errors import InputError, did_you_mean, plain, shown
+from rffpsr_ros.errors import InputError, counted, did_you_mean, plain, shown
 from rffpsr_ros.numerics.arrays import Array
 
 TIME_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -66,7 +66,7 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
     first = next(lines, "")
     delimiter = max(_DELIMITERS, key=first.count)
     heading = [name.strip() for name in next(csv.reader([first], delimiter=delimiter), [])]
-    _check_heading(heading, path)
+    _check_heading(heading, path, time)
     clock = _time_column(heading, time, path)
     others = [i for i in range(len(heading)) if i != clock]
     times: list[int] = []
@@ -75,7 +75,10 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != len(heading):
-            raise InputError(f"row {number} of {path} has {len(row)} cells, not {len(heading)}")
+            cells = counted(len(row), "cell")
+            more = len(row) == len(heading) + 1 and not row[-1].strip()
+            hint = f"; leave out the {shown(delimiter)} at its end" if more else ""
+            raise InputError(f"row {number} of {path} has {cells}, not {len(heading)}{hint}")
         times.append(_time(row[clock], unit, f"row {number} of {path}"))
         if len(times) > 1 and times[-1] <= times[-2]:
             raise InputError(
@@ -90,7 +93,12 @@ def _parse(lines: Iterator[str], path: str, time: str | None, unit: str) -> Tabl
     return Table(columns, stamps, np.array(values, dtype=np.float64), heading[clock])
 
 
-def _check_heading(heading: list[str], path: str) -> None:
+def _check_heading(heading: list[str], path: str, time: str | None) -> None:
+    if time is None and heading and heading[0].startswith("#"):
+        raise InputError(
+            f"the first row of {path} is a comment, {shown(heading[0])}; the first row must name"
+            " the columns, so leave out what stands before them"
+        )
     if len(heading) < 2:
         columns = "1 column" if len(heading) == 1 else "no columns"
         raise InputError(
@@ -102,11 +110,23 @@ def _check_heading(heading: list[str], path: str) -> None:
             raise InputError(
                 f"{shown(name)} in the first row of {path} names no column (the {i + 1}. of"
                 f" {len(heading)}); the first row must name every column"
+                f"{_unnamed(name, i, heading)}"
             )
         if name in heading[:i]:
             raise InputError(
                 f"two columns of {path} are called {shown(name)}; each needs its own name"
             )
+
+
+def _unnamed(name: str, place: int, heading: list[str]) -> str:
+    """Return how a column may have come about that has no name."""
+    if name or len(heading) == 1:
+        return ""
+    if place == 0:
+        return "; if pandas wrote the table, leave out its index: to_csv(..., index=False)"
+    return (
+        "; leave out what separates cells at the end of rows" if place == len(heading) - 1 else ""
+    )
 
 
 def _time_column(heading: list[str], time: str | None, path: str) -> int:
@@ -129,8 +149,8 @@ def _time_column(heading: list[str], time: str | None, path: str) -> int:
 def _time(text: str, unit: str, where: str) -> int:
     """Return nanoseconds, exactly: a float cannot hold a clock's time to the nanosecond."""
     try:
-        nanoseconds = Decimal(text.strip()) * TIME_UNITS[unit]
-    except ArithmeticError:  # what Decimal raises, malformed or out of range
+        nanoseconds = Decimal(_as_written(text)) * TIME_UNITS[unit]
+    except (ArithmeticError, ValueError):  # what Decimal raises, malformed or out of range
         nanoseconds = Decimal("nan")
     if not (nanoseconds.is_finite() and 0 <= nanoseconds < _LATEST_NS):
         raise InputError(
@@ -146,6 +166,10 @@ def _perhaps(text: str) -> str:
         return "; dates and hours are not read, write seconds"
     if text.lower() in _MISSING:
         return "; leave a cell empty where a value is missing"
+    if text.lower() in ("true", "false"):
+        return "; write 1 for True and 0 for False"
+    if "_" in text and _is_number(text.replace("_", "")):
+        return "; write numbers without '_'"
     if text.count(",") == 1 and _is_number(text.replace(",", ".")):
         return "; decimals are written with a point"
     fits = [unit for unit, size in TIME_UNITS.items() if _could_be_now(text, size)]
@@ -162,16 +186,23 @@ def _number(text: str, name: str, where: str) -> float:
     if not text:
         return math.nan
     try:
-        return float(text)
+        return float(_as_written(text))
     except ValueError:
         raise InputError(
             f"{shown(text)} in column '{plain(name)}', {where}, is no number{_perhaps(text)}"
         ) from None
 
 
+def _as_written(text: str) -> str:
+    """Return the text of a number; raises ValueError for '1_000', which only Python reads."""
+    if "_" in text:
+        raise ValueError(text)
+    return text.strip()
+
+
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(_as_written(text))
     except ValueError:
         return False
     return text.lower() != "nan"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, counted, shown
 from rffpsr_ros.numerics.arrays import Array
+
+_REAL = "biufO"
+"""Kinds of types whose values are real numbers, or objects that may be."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -54,8 +58,8 @@ class Trajectory:
         observations: ArrayLike,
         actions: ArrayLike,
         period: float = 1.0,
-        observation_names: Sequence[str] = (),
-        action_names: Sequence[str] = (),
+        observation_names: Iterable[str] | None = (),
+        action_names: Iterable[str] | None = (),
         label: str = "",
         likelihood_ratios: ArrayLike | None = None,
         policy_memory: int | None = None,
@@ -65,9 +69,10 @@ class Trajectory:
         Raises
         ------
         InputError
-            If lengths differ, the period is not positive, an action is not finite, an observation
-            is infinite, the names do not fit the columns, the likelihood ratios are not one
-            finite number of at least 0 per tick, or the policy's memory is not a number of ticks.
+            If something is not made of numbers, lengths differ, there is no observation, the period
+            is not positive, an action is not finite, an observation is infinite, the names are not
+            one of its own for each column, the likelihood ratios are not one finite number of at
+            least 0 per tick, or the policy's memory is not a number of ticks.
         """
         observed = _as_columns(observations, "observations")
         acted = _as_columns(actions, "actions")
@@ -76,12 +81,12 @@ class Trajectory:
                 f"observations have {len(observed)} rows and actions {len(acted)};"
                 " both need one row per tick"
             )
-        if not (np.isfinite(period) and period > 0):
-            raise InputError(f"period is {period}; it must be a positive number of seconds")
+        if not observed.shape[1]:
+            raise InputError("observations have no column; give at least one")
         set_field = object.__setattr__
         set_field(self, "observations", observed)
         set_field(self, "actions", acted)
-        set_field(self, "period", float(period))
+        set_field(self, "period", _period(period))
         set_field(self, "observation_names", _names(observation_names, observed, "observation"))
         set_field(self, "action_names", _names(action_names, acted, "action"))
         set_field(self, "label", label)
@@ -111,7 +116,7 @@ class Trajectory:
 
 
 def _as_columns(values: ArrayLike, what: str) -> Array:
-    array = np.array(values, dtype=np.float64)
+    array = _numbers(values, what)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -120,10 +125,35 @@ def _as_columns(values: ArrayLike, what: str) -> Array:
     return array
 
 
+def _numbers(values: ArrayLike, what: str) -> Array:
+    """Return a copy in float64; None becomes NaN."""
+    wanted = f"{what} must be an array of real numbers"
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in _REAL:
+            return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # ragged lists; objects that are no numbers
+        raise InputError(f"{wanted}, with rows of one length") from None
+    raise InputError(f"{wanted}; these are of type {given.dtype}")
+
+
+def _period(period: Any) -> float:
+    wanted = "it must be a positive number of seconds"
+    if isinstance(period, str):
+        raise InputError(f"period is the text {shown(period)}; {wanted}")
+    try:
+        seconds = float(period)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"period is {shown(period)}; {wanted}") from None
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise InputError(f"period is {period}; {wanted}")
+    return seconds
+
+
 def _ratios(values: ArrayLike | None, ticks: int) -> Array | None:
     if values is None:
         return None
-    ratios = np.array(values, dtype=np.float64)
+    ratios = _numbers(values, "likelihood ratios")
     if ratios.shape != (ticks,) or not (np.isfinite(ratios) & (ratios >= 0)).all():
         raise InputError(
             f"likelihood ratios have shape {ratios.shape}; they must be one finite number of at"
@@ -144,12 +174,26 @@ def default_names(what: str, columns: int) -> tuple[str, ...]:
     return tuple(f"{what}[{i}]" for i in range(columns))
 
 
-def _names(names: Sequence[str], columns: Array, what: str) -> tuple[str, ...]:
-    if not names:
+def _names(names: Iterable[str] | None, columns: Array, what: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise InputError(f"{what}_names is the text {shown(names)}; give a list of names")
+    try:
+        given = () if names is None else tuple(names)
+    except TypeError:
+        raise InputError(f"{what}_names is {shown(names)}; give a list of names") from None
+    if not given:
         return default_names(what, columns.shape[1])
-    if len(names) != columns.shape[1]:
-        raise InputError(f"{len(names)} {what} names were given for {columns.shape[1]} columns")
-    return tuple(names)
+    if len(given) != columns.shape[1]:
+        count = counted(len(given), f"{what} name")
+        raise InputError(f"{count} for {counted(columns.shape[1], 'column')}; give one for each")
+    for place, name in enumerate(given):
+        if not isinstance(name, str):
+            raise InputError(f"{what} name {shown(name)} is no text; give every column a name")
+        if name in given[:place]:
+            raise InputError(
+                f"{what} name {shown(name)} stands twice; give every column a name of its own"
+            )
+    return tuple(map(str, given))
 
 
 def check_finite(

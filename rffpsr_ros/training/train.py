@@ -21,7 +21,7 @@ from rffpsr_ros.models.contract import Learner, PredictiveModel
 from rffpsr_ros.models.registry import DEFAULT, kinds, learner_of, offered_kinds
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
-from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.learner import RFFPSR, check_can_be_kept
 from rffpsr_ros.recipe.more.kept import Kept
 from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -156,6 +156,8 @@ def train(
     _check_words(kind, bands)
     channels = _checked(configuration, learning or {})
     learner = learner_of(kind, channels.learning, tuple(learning or ()))
+    if keep:
+        _check_can_be_kept(learner)
     fractions = _fractions(split, validation, channels.dataset)
     check_apart(bags, validation)
     workers = workers_of(client)
@@ -212,11 +214,16 @@ def _learned(
 ) -> tuple[PredictiveModel[Any], Kept | None]:
     """Return the model, and what is kept of its learning, if that is wanted."""
     train, validation = parts.train, parts.validation or None
-    if not keep:
-        return learner.fit(train, validation, progress=progress, client=client), None
+    if keep and isinstance(learner, RFFPSR):
+        return learner.fit_and_keep(train, validation, progress=progress, client=client)
+    return learner.fit(train, validation, progress=progress, client=client), None
+
+
+def _check_can_be_kept(learner: Learner) -> None:
+    """Refuse learners whose models cannot be learned on later."""
     if not isinstance(learner, RFFPSR):
         raise InputError(f"only models of kind {DEFAULT}, of all columns, can be learned on later")
-    return learner.fit_and_keep(train, validation, progress=progress, client=client)
+    check_can_be_kept((), learner.options)
 
 
 def _check_words(kind: str, bands: str) -> None:

@@ -13,10 +13,11 @@ from rffpsr_ros.data.screening import DamageWarning
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.models.storage import refuse_to_replace_other_files
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recipe.more.kept import Learned
-from rffpsr_ros.recipe.more.kept_file import kept_path, read_kept, write_kept
+from rffpsr_ros.recipe.more.kept_file import FORM, kept_path, read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.signals.channels import ChannelConfiguration
@@ -115,17 +116,36 @@ def train_more(
     return MoreTrained(trained, (*known, *map(str, new)))
 
 
+def check_places(path: str | Path, keep: bool) -> None:
+    """Refuse to learn for a place where something else than a model is, or than what is kept.
+
+    Raises
+    ------
+    InputError
+        If there is; where learning is going to ``keep`` something, beside the model too.
+    """
+    refuse_to_replace_other_files(path)
+    if keep:
+        refuse_to_replace_other_files(kept_path(path), FORM)
+
+
 def save_with_kept(trained: Trained, path: str | Path, bags: Sequence[str | Path]) -> None:
     """Write a model, and beside it what was kept of its learning, if anything was.
 
     Raises
     ------
     InputError
-        If one cannot be written there.
+        If one cannot be written there; it says so if the model was.
     """
     trained.model.save(path)
-    if trained.kept is not None:
+    if trained.kept is None:
+        return
+    try:
         write_kept(kept_path(path), Learned(trained.model, trained.kept), bags)
+    except InputError as fault:
+        raise InputError(
+            f"the model is in {shown(path, 200)}, but it cannot learn more later: {fault}"
+        ) from None
 
 
 def all_bags(bags: BagPaths) -> list[Path]:

@@ -118,8 +118,10 @@ def test_forecasts_see_the_actions_up_to_their_own_step(model: PredictiveModel[A
 
 def test_a_model_that_sees_later_actions_is_found() -> None:
     class Clairvoyant(type(Mean().fit(DATA.train))):  # type: ignore[misc]
-        def predict(self, state: Any, actions: Array) -> Array:
-            return np.asarray(super().predict(state, actions) + actions.sum(axis=-2)[..., None, :1])
+        def forecast(self, state: Any, actions: Array) -> Array:
+            return np.asarray(
+                super().forecast(state, actions) + actions.sum(axis=-2)[..., None, :1]
+            )
 
     honest = Mean().fit(DATA.train)
     assert steps_ahead_seen(honest, RUN) == []

@@ -178,6 +178,23 @@ def test_what_is_refused_before_a_bag_is_read(
     refused([*evaluate, "--split", "1,0,0"], "to test on")
     refused([*evaluate, "--beside", "nope"], "'nope' does not exist")
     refused([*evaluate, "--train", "nope"], "there is no bag nope")
+    train = ["train", "unread", "--config", configuration, "--out"]
+    refused([*train, "m", "--model", "linear_arx", "--keep"], "only models of kind rff_psr")
+    refused([*train, "m", "--keep", "--set", "learning.refinement=window"], "refinement: window")
+
+
+def test_a_file_that_training_would_not_replace_is_refused_before_a_bag_is_read(
+    refused: Refused, configuration: Path, arx_model: Path, here: Path
+) -> None:
+    (here / "notes.txt").write_text("mine")
+    train = ["train", "unread", "--config", configuration, "--out"]
+    more = ["train", "unread", "--from", arx_model, "--out"]
+    for words in ([*train, "notes.txt"], [*train, "notes.txt", "--resume"], [*more, "notes.txt"]):
+        refused(words, "notes.txt' is there already and is not a model file")
+    (here / "m.kept").write_text("mine")
+    for words in ([*train, "m", "--keep"], [*more, "m"]):
+        refused(words, "m.kept' is there already and is not a file of kept learning")
+    refused([*train, "m"], "there is no bag unread")
 
 
 @pytest.mark.parametrize(

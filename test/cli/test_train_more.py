@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.training.request import REQUEST
 
@@ -26,7 +27,7 @@ def test_a_model_learns_from_a_new_bag(run: Run, first: Path, robots: list[Path]
     told = run("train", robots[2], "--from", first, "--out", "second", "--json", "--quiet")
     assert told.code == 0, told.err
     result = json.loads(told.out)
-    assert any("learned more from 1 new recordings" in note for note in result["notes"])
+    assert any("learned more from 1 new recording with" in note for note in result["notes"])
     old, new = load_model(first), load_model("second")
     assert new.signature == old.signature
     asked, before = (one.record.options[REQUEST] for one in (new, old))
@@ -46,6 +47,25 @@ def test_a_model_of_which_nothing_was_kept_says_how_it_would_be(
     told = run("train", robots[2], "--from", first, "--out", "second", "--quiet")
     assert told.code != 0
     assert "train with --keep" in told.err
+
+
+def test_a_model_without_what_learning_goes_on_from_is_said_to_be_one(
+    run: Run,
+    robot: Path,
+    configuration: Path,
+    workshop: Any,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: Any) -> None:
+        raise InputError("cannot write 'm.kept': No space left on device")
+
+    monkeypatch.setattr("rffpsr_ros.training.train_more.write_kept", full)
+    words = ["train", robot, "--config", configuration, "--out", "m", *workshop.quick]
+    told = run(*words, "--keep", "--quiet")
+    assert told.code == 2
+    assert "the model is in 'm', but it cannot learn more later: cannot write 'm.kept'" in told.err
+    assert load_model("m").kind
 
 
 def test_only_what_can_go_on_is_kept(

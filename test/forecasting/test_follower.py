@@ -272,7 +272,7 @@ class Wrong(RFFPSRModel):
 
     offset = 0.0
 
-    def predict(self, state: Any, actions: Any) -> Any:
+    def forecast(self, state: Any, actions: Any) -> Any:
         return np.zeros((len(actions), 1)) + self.offset
 
 

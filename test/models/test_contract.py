@@ -1,5 +1,6 @@
 """Every kind of model keeps the contract of `PredictiveModel`, whatever it was learned from."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -352,3 +353,92 @@ def test_an_observation_that_never_comes_is_named(case: Case) -> None:
     absent = Trajectory([[1.0, NAN]] * 20, [[0.0]] * 20, 0.1, ["x", "silent"])
     with pytest.raises(InputError, match="'silent' is missing in every tick"):
         case.learner.fit([absent, absent])
+
+
+@every_kind
+def test_what_is_no_list_of_trajectories_is_said(case: Case) -> None:
+    one = case.trajectories(1)[0]
+    wrong: tuple[Any, ...] = (one, None, (one.observations, one.actions))
+    for given, words in zip(
+        wrong, ("Trajectory", "NoneType", "something of type ndarray"), strict=True
+    ):
+        with pytest.raises(InputError, match=rf"^train .*{words}; give a list of trajectories"):
+            case.learner.fit(given)
+    with pytest.raises(InputError, match=r"^validation is of type Trajectory; give a list"):
+        case.learner.fit([one], wrong[0])
+    with pytest.raises(InputError, match="'run 2' has no ticks; leave it out"):
+        case.learner.fit(
+            [one, Trajectory(one.observations, one.actions, 0.1, label="run 2").slice(3, 3)]
+        )
+
+
+@every_kind
+def test_trajectories_may_come_one_by_one(case: Case) -> None:
+    learned = case.learner.fit(one for one in case.trajectories())
+    assert list(contents(learned.parts)) == list(contents(case.model().parts))
+
+
+@every_kind
+def test_a_system_that_nobody_acts_on_is_learned(case: Case) -> None:
+    runs = [Trajectory(t.observations, np.zeros((len(t), 0)), 0.1) for t in case.trajectories()]
+    model, nothing = case.learner.fit(runs), np.zeros((4, 0))
+    state = model.state_from_history(runs[0].observations, runs[0].actions)
+    forecast = model.predict(state, nothing)
+    assert forecast.shape == (4, 2)
+    assert np.isfinite(forecast).all()
+    both = model.predict(state, np.zeros((2, 4, 0)))
+    np.testing.assert_allclose(both, [forecast] * 2, rtol=case.rounding)
+
+
+@every_kind
+def test_inputs_that_do_not_fit_the_columns_are_said(case: Case) -> None:
+    model = case.model()
+    state, wrong = model.initial_state(), np.zeros(3)
+    names = ", ".join(model.signature.observation_names)
+    observation: Any
+    for observation in (wrong, None, 1.0, ["a", "b"], np.zeros((2, 1, 2))):
+        with pytest.raises(
+            InputError, match=rf"array \(2,\) of numbers for {re.escape(names)}, not"
+        ):
+            model.update(state, np.zeros(1), observation)
+    action: Any
+    for action in (wrong, None, 0.5):
+        with pytest.raises(InputError, match=r"^an action must be an array \(1,\) of numbers"):
+            model.update(state, action, np.zeros(2))
+    with pytest.raises(InputError, match="a row of each for every state"):
+        model.update(state, np.zeros((3, 1)), np.zeros(2))
+    actions: Any
+    for actions in (np.zeros((4, 2)), np.zeros(4), None, 5, [[0.0], [0.0, 1.0]]):
+        with pytest.raises(InputError, match=r"^actions must be an array \(ticks, 1\) of numbers"):
+            model.predict(state, actions)
+    with pytest.raises(InputError, match="no actions to forecast with"):
+        model.predict(state, np.zeros((0, 1)))
+
+
+@every_kind
+def test_an_infinite_observation_is_a_missing_one_and_actions_are_never_missing(case: Case) -> None:
+    model, run = case.model(), case.trajectories(1)[0]
+    state = model.state_from_history(run.observations[:5], run.actions[:5])
+    plan, seen = run.actions[6:10], float(run.observations[5, 1])
+    forecasts = [
+        model.predict(model.update(state, run.actions[5], np.array([nothing, seen])), plan)
+        for nothing in (NAN, np.inf, -np.inf)
+    ]
+    np.testing.assert_array_equal(forecasts, [forecasts[0]] * 3)
+    assert np.isfinite(forecasts).all()
+    for nothing in (NAN, np.inf):
+        with pytest.raises(InputError, match=rf"^action .* is {nothing}; actions must be finite"):
+            model.update(state, np.array([nothing]), run.observations[5])
+        with pytest.raises(InputError, match=rf"^action .* is {nothing}; actions must be finite"):
+            model.predict(state, np.array([[0.0], [nothing]]))
+
+
+@every_kind
+def test_lists_and_whole_numbers_are_arrays(case: Case) -> None:
+    model = case.model()
+    given: Any = ([1], [1, 0], [[0], [1]])
+    state = model.update(model.initial_state(), *given[:2])
+    same = model.update(model.initial_state(), np.ones(1), np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(
+        model.predict(state, given[2]), model.predict(same, np.array([[0.0], [1.0]]))
+    )

@@ -58,10 +58,10 @@ class ZeroModel(PredictiveModel[ZeroState]):
     def initial_state(self):
         return ZeroState()
 
-    def update(self, state, action, observation):
+    def advance(self, state, action, observation):
         return state
 
-    def predict(self, state, actions):
+    def forecast(self, state, actions):
         return np.zeros((*actions.shape[:-1], self.parts.columns))
 
 class Zero(InMemoryLearner[ZeroModel]):

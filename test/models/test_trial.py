@@ -26,11 +26,11 @@ class Odd(LastObservationModel):
     def initial_state(self) -> Any:
         return self._made("initial_state", super().initial_state())
 
-    def update(self, state: Any, action: Array, observation: Array) -> Any:
-        return self._made("update", super().update(state, action, observation))
+    def advance(self, state: Any, action: Array, observation: Array) -> Any:
+        return self._made("update", super().advance(state, action, observation))
 
-    def predict(self, state: Any, actions: Array) -> Any:
-        return self._made("predict", super().predict(state, actions))
+    def forecast(self, state: Any, actions: Array) -> Any:
+        return self._made("predict", super().forecast(state, actions))
 
     def state_from_history(self, observations: Array, actions: Array) -> Any:
         return self._made("state_from_history", super().state_from_history(observations, actions))

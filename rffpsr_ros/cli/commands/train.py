@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 from typing import Any
 
 from rffpsr_ros.cli.cluster_client import cluster_client
@@ -30,7 +31,7 @@ from rffpsr_ros.report.write import write_trained
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.bands import BANDS
 from rffpsr_ros.training.train import TrainingPlan, train
-from rffpsr_ros.training.train_more import all_bags, save_with_kept, train_more
+from rffpsr_ros.training.train_more import all_bags, check_places, save_with_kept, train_more
 
 _LEARNING = "learning."
 
@@ -118,10 +119,7 @@ def run(arguments: argparse.Namespace) -> None:
         _learn_more(arguments)
         return
     configuration, learning = _configured(arguments)
-    target = check_writable(arguments.out)
-    if arguments.report is not None:
-        check_writable(arguments.report, PAGE)
-    began = time.monotonic()
+    target, began = _target(arguments, arguments.keep), time.monotonic()
     with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
         clock = StageClock(bar)
         trained = train(
@@ -180,11 +178,18 @@ def _check_start(arguments: argparse.Namespace) -> None:
             )
 
 
-def _learn_more(arguments: argparse.Namespace) -> None:
-    """Let a model learn from new bags too, and write it."""
-    target, began = check_writable(arguments.out), time.monotonic()
+def _target(arguments: argparse.Namespace, keep: bool) -> Path:
+    """Return where the model is going to be, and refuse places where nothing can be written."""
+    target = check_writable(arguments.out)
+    check_places(target, keep)
     if arguments.report is not None:
         check_writable(arguments.report, PAGE)
+    return target
+
+
+def _learn_more(arguments: argparse.Namespace) -> None:
+    """Let a model learn from new bags too, and write it."""
+    target, began = _target(arguments, keep=True), time.monotonic()
     with cluster_client(arguments.scheduler) as client, ProgressBar(quiet=arguments.quiet) as bar:
         clock = StageClock(bar)
         more = train_more(

@@ -178,7 +178,7 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
         belief = self.parts.model.sound_state(state.belief)
         return state if belief is state.belief else self.adaptive(belief, state)
 
-    def update(self, state: AdaptiveState, action: Array, observation: Array) -> AdaptiveState:
+    def advance(self, state: AdaptiveState, action: Array, observation: Array) -> AdaptiveState:
         """Return the state after ``action`` (d_a,) acted and ``observation`` (d_o,) was seen."""
         belief, memory = state
         tick = PastTick(belief, memory.correction, memory.seen, action, observation)
@@ -190,7 +190,7 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
         memory = AdaptationMemory(memory.correction, recent, seen, ticks, strange)
         if ticks % self._learner.stride == 0 and len(recent) == self.parts.horizon:
             memory = replace(memory, correction=self._learned(memory))
-        return AdaptiveState(self.parts.model.update(belief, action, observation), memory)
+        return AdaptiveState(self.parts.model.advance(belief, action, observation), memory)
 
     def _is_strange(self, observation: Array, action: Array, recent: Sequence[PastTick]) -> bool:
         """Tell whether inputs are far outside the trained range, or missing for some time."""
@@ -202,9 +202,9 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
             np.isnan(tick.observation).all() for tick in lately
         )
 
-    def predict(self, state: AdaptiveState, actions: Array) -> Array:
+    def forecast(self, state: AdaptiveState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), as corrected, given the next H actions."""
-        forecast = self.parts.model.predict(state.belief, actions)
+        forecast = self.parts.model.forecast(state.belief, actions)
         if isinstance(state.memory, AdaptationMemory):
             return self._corrected(state.memory, forecast, actions)
         plans = np.broadcast_to(actions, (len(forecast), *actions.shape[-2:]))
@@ -222,7 +222,7 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
             If forecasts of the model are no smooth function of the actions.
         """
         plain = self.parts.model.jacobian(state.belief, actions)
-        forecast = self.parts.model.predict(state.belief, actions)
+        forecast = self.parts.model.forecast(state.belief, actions)
         if isinstance(state.memory, AdaptationMemory):
             return self._derived(state.memory, forecast, actions, plain)
         plans = np.broadcast_to(actions, (len(forecast), *actions.shape[-2:]))
@@ -254,7 +254,7 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
         if origin - memory.strange < SETTLED:
             return self._learner.rejected(now)
         actions = np.stack([seen.action for seen in memory.recent])
-        forecast = self.parts.model.predict(first.belief, actions)
+        forecast = self.parts.model.forecast(first.belief, actions)
         if not usable(forecast):
             return self._learner.rejected(now)
         regressors = self._regressors(forecast, actions, self._looked_at(first.before))

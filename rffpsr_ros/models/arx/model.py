@@ -77,7 +77,7 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
             np.zeros(observed, dtype=np.int64),
         )
 
-    def update(self, state: LinearARXState, action: Array, observation: Array) -> LinearARXState:
+    def advance(self, state: LinearARXState, action: Array, observation: Array) -> LinearARXState:
         """Return the history with the new tick; the forecast stands in for missing entries."""
         seen = self.parts.observation_scaling.apply(observation)
         acted = self.parts.action_scaling.apply(action)
@@ -91,7 +91,7 @@ class LinearARXModel(PredictiveModel[LinearARXState]):
             seen = np.where(missing, expected, seen)
         return _after(state, seen[..., None, :], acted[..., None, :])
 
-    def predict(self, state: LinearARXState, actions: Array) -> Array:
+    def forecast(self, state: LinearARXState, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         forecast = self._roll_out(state, self.parts.action_scaling.apply(actions))
         return self.parts.observation_scaling.invert(forecast)

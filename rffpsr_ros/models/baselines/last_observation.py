@@ -41,13 +41,13 @@ class LastObservationModel(PredictiveModel[LastObservationState]):
         """Return the training mean as what was seen last."""
         return LastObservationState(self.parts.mean)
 
-    def update(
+    def advance(
         self, state: LastObservationState, action: Array, observation: Array
     ) -> LastObservationState:
         """Return the observation as the state; a missing entry keeps its last value."""
         return LastObservationState(np.where(np.isnan(observation), state.observation, observation))
 
-    def predict(self, state: LastObservationState, actions: Array) -> Array:
+    def forecast(self, state: LastObservationState, actions: Array) -> Array:
         """Return the last observation H times, (H, d_o) or (B, H, d_o)."""
         last = state.observation[..., None, :]
         batch = np.broadcast_shapes(last.shape[:-2], actions.shape[:-2])
@@ -55,7 +55,7 @@ class LastObservationModel(PredictiveModel[LastObservationState]):
 
     def jacobian(self, state: LastObservationState, actions: Array) -> Array:
         """Return zeros (H, d_o, H, d_a), or (B, H, d_o, H, d_a): what was seen stays."""
-        return no_derivatives(self.predict(state, actions), actions)
+        return no_derivatives(self.forecast(state, actions), actions)
 
 
 class LastObservation(InMemoryLearner[LastObservationModel]):

@@ -39,17 +39,17 @@ class MeanModel(PredictiveModel[MeanState]):
         """Return the empty state."""
         return MeanState()
 
-    def update(self, state: MeanState, action: Array, observation: Array) -> MeanState:
+    def advance(self, state: MeanState, action: Array, observation: Array) -> MeanState:
         """Return the empty state."""
         return state
 
-    def predict(self, state: MeanState, actions: Array) -> Array:
+    def forecast(self, state: MeanState, actions: Array) -> Array:
         """Return the mean H times, (H, d_o) or (B, H, d_o)."""
         return np.broadcast_to(self.parts.mean, (*actions.shape[:-1], len(self.parts.mean))).copy()
 
     def jacobian(self, state: MeanState, actions: Array) -> Array:
         """Return zeros (H, d_o, H, d_a), or (B, H, d_o, H, d_a): the mean is the mean."""
-        return no_derivatives(self.predict(state, actions), actions)
+        return no_derivatives(self.forecast(state, actions), actions)
 
 
 class Mean(InMemoryLearner[MeanModel]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.compressed.model import CompressedModel, CompressedParts, Projection
 from rffpsr_ros.models.contract import Learner
 from rffpsr_ros.models.in_memory import loaded
-from rffpsr_ros.models.training_set import training_signature
+from rffpsr_ros.models.training_set import listed, training_signature
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -43,8 +43,8 @@ class Compressed:
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,
@@ -58,6 +58,7 @@ class Compressed:
         """
         report = progress or silent
         report("principal components", 0.0)
+        train, validation = listed(train, validation)
         train, validation = loaded(train), loaded(validation or ())
         signature = training_signature(train, validation)
         projection = fit_projection(train, self.components, self.seed)

@@ -97,13 +97,13 @@ class CompressedModel(PredictiveModel[Any]):
             self.parts.projection.compress(observations), actions
         )
 
-    def update(self, state: Any, action: Array, observation: Array) -> Any:
+    def advance(self, state: Any, action: Array, observation: Array) -> Any:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
-        return self.parts.inner.update(state, action, self.parts.projection.compress(observation))
+        return self.parts.inner.advance(state, action, self.parts.projection.compress(observation))
 
-    def predict(self, state: Any, actions: Array) -> Array:
+    def forecast(self, state: Any, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), in the observations' units."""
-        return self.parts.projection.expand(self.parts.inner.predict(state, actions))
+        return self.parts.projection.expand(self.parts.inner.forecast(state, actions))
 
     def jacobian(self, state: Any, actions: Array) -> Array:
         """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast."""

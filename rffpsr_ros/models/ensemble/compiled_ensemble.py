@@ -123,7 +123,7 @@ class CompiledEnsemble:
             if own is None and not left >> self._rows[place] & 1:
                 continue
             before = self._unpacked(state.numbers, place) if own is None else own
-            following = self._members[place].update(before, action, observation)
+            following = self._members[place].advance(before, action, observation)
             apart[place] = self._put(following, place, after)
         return self._state(after, apart)
 
@@ -142,7 +142,7 @@ class CompiledEnsemble:
                 if own is None and chosen[row] >= 0:
                     continue
                 own = self._unpacked(state.numbers, place) if own is None else own
-                each[row] = self._members[place].predict(own, actions)
+                each[row] = self._members[place].forecast(own, actions)
                 chosen[row] = -1
         blended = np.empty(each.shape[1:])
         call = forecast if count == 1 else forecast_many

@@ -107,25 +107,25 @@ class EnsembleModel(PredictiveModel[State]):
             tuple(member.state_from_history(observations, actions) for member in self.parts.members)
         )
 
-    def update(self, state: State, action: Array, observation: Array) -> State:
+    def advance(self, state: State, action: Array, observation: Array) -> State:
         """Return the members' states after an action (d_a,) and an observation (d_o,)."""
         if self._compiled is not None and observation.ndim == 1:
             return self._compiled.update(state, action, observation)
         return EnsembleState(
             tuple(
-                member.update(of_member, action, observation)
+                member.advance(of_member, action, observation)
                 for member, of_member in zip(self.parts.members, state.members, strict=True)
             )
         )
 
-    def predict(self, state: State, actions: Array) -> Array:
+    def forecast(self, state: State, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         if self._compiled is not None and isinstance(state, PackedState):
             return self._compiled.predict(state, actions)
         members, _, limits, bounds, _ = self.parts
         places, weights, distance = self._weights.of(actions.shape[-2])
         forecasts: Array = np.array(
-            [members[place].predict(state.members[place], actions) for place in places]
+            [members[place].forecast(state.members[place], actions) for place in places]
         )
         if limits is not None:
             forecasts = limits(forecasts, forecasts[places.index(limits.fallback)])
@@ -161,7 +161,7 @@ class EnsembleModel(PredictiveModel[State]):
         for place, share, _ in self._shares(state, actions):
             member, of_member = self.parts.members[place], states[place]
             total = total + member.predict_with_gradient(of_member, actions, weights * share)[1]
-        return self.predict(state, actions), total
+        return self.forecast(state, actions), total
 
     @cached_property
     def _differentiated(self) -> tuple[PredictiveModel[Any], ...]:
@@ -182,7 +182,7 @@ class EnsembleModel(PredictiveModel[State]):
         (_, _, limits, bounds, _), states = self.parts, state.members
         members = self._differentiated
         places, weights, distance = self._weights.of(actions.shape[-2])
-        forecasts = np.array([members[place].predict(states[place], actions) for place in places])
+        forecasts = np.array([members[place].forecast(states[place], actions) for place in places])
         own = forecasts
         if forecasts.ndim > 3:
             weights = weights[:, None]

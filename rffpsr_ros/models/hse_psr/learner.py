@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rffpsr_ros.data.window_source import WindowSource
+from rffpsr_ros.errors import counted
 from rffpsr_ros.models.hse_psr.model import HSEPSRModel
 from rffpsr_ros.models.option_checks import require
 from rffpsr_ros.models.rff_psr.learner import SingleRFFPSR
@@ -78,7 +79,7 @@ class HSEPSR(SingleRFFPSR):
         options, possible = options.following(windows), windows // 2 - 1
         if not 1 <= possible < options.rank:
             return options, ()
-        note = f"rank {options.rank} limited to {possible} by {windows} windows"
+        note = f"rank {options.rank} limited to {possible} by {counted(windows, 'window')}"
         return replace(options, rank=possible), (note,)
 
     def _fit_features(

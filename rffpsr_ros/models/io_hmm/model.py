@@ -68,7 +68,7 @@ class IOHMMModel(PredictiveModel[IOHMMState]):
         """Return the belief at an episode's start: the average one."""
         return IOHMMState(self.parts.system.start.copy())
 
-    def update(self, state: IOHMMState, action: Array, observation: Array) -> IOHMMState:
+    def advance(self, state: IOHMMState, action: Array, observation: Array) -> IOHMMState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         belief = np.atleast_2d(state.belief)
         chosen, seen = self._chosen(action), self.parts.symbols.matches(observation)
@@ -77,7 +77,7 @@ class IOHMMModel(PredictiveModel[IOHMMState]):
         )
         return IOHMMState(following if state.belief.ndim == 2 else following[0])
 
-    def predict(self, state: IOHMMState, actions: Array) -> Array:
+    def forecast(self, state: IOHMMState, actions: Array) -> Array:
         """Return the expected rows (H, d_o), or (B, H, d_o), given the next H actions."""
         return np.asarray(self.probabilities(state, actions) @ self.parts.symbols.rows)
 

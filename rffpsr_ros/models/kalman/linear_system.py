@@ -169,6 +169,7 @@ class Lift(NamedTuple):
     responses: Array  # (L d_o, L d_a), zero where an action comes after the observation
     transition: Array  # (n, n)
     action: Array  # (n, L d_a)
+    steps: int  # L
 
 
 def lift(system: LinearSystem, steps: int) -> Lift:
@@ -184,13 +185,13 @@ def lift(system: LinearSystem, steps: int) -> Lift:
         responses[-1][:, now] = system.feedthrough
         state, acted = system.transition @ state, system.transition @ acted
         acted[:, now] = system.action
-    return Lift(np.concatenate(outputs), np.concatenate(responses), state, acted)
+    return Lift(np.concatenate(outputs), np.concatenate(responses), state, acted, steps)
 
 
 def lifted_forecast(lifted: Lift, mean: Array, actions: Array) -> Array:
     """Return what `forecast_means` does, by one product for every L steps."""
     *batch, horizon, columns = actions.shape
-    length = lifted.action.shape[1] // columns
+    length = lifted.steps
     width = len(lifted.outputs) // length
     blocks = []
     for first in range(0, horizon, length):

@@ -72,7 +72,7 @@ class KalmanModel(PredictiveModel[LinearState]):
             self.parts.system.start.copy(), self.parts.system.start_covariance.copy()
         )
 
-    def update(self, state: LinearState, action: Array, observation: Array) -> LinearState:
+    def advance(self, state: LinearState, action: Array, observation: Array) -> LinearState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         acted = self.parts.action_scaling.apply(action)
         seen = self.parts.observation_scaling.apply(observation)
@@ -85,7 +85,7 @@ class KalmanModel(PredictiveModel[LinearState]):
         following = kalman_step(self.parts.system, batch, acted[None], seen[None])
         return LinearState(*(part[0] for part in following))
 
-    def predict(self, state: LinearState, actions: Array) -> Array:
+    def forecast(self, state: LinearState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         forecast = lifted_forecast(self._lift, state.mean, self.parts.action_scaling.apply(actions))
         return self.parts.observation_scaling.invert(forecast)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
@@ -51,7 +52,7 @@ class OutputErrorModel(TickWindowModel):
         observed, acted = self.parts.weights.shape[1], len(self.parts.action_scaling.mean)
         self.past = (len(self.parts.recurrence.low) - acted) // (observed + acted)
 
-    def predict(self, state: TickWindow, actions: Array) -> Array:
+    def forecast(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         forecast = self._forecast(state, self.parts.action_scaling.apply(actions))
         return self.parts.observation_scaling.invert(forecast)
@@ -61,7 +62,8 @@ class OutputErrorModel(TickWindowModel):
         batch = np.broadcast_shapes(state.observations.shape[:-2], plan.shape[:-2])
 
         def rows(part: Array) -> Array:
-            return np.broadcast_to(part, (*batch, *part.shape[-2:])).reshape(-1, *part.shape[-2:])
+            spread = np.broadcast_to(part, (*batch, *part.shape[-2:]))
+            return spread.reshape(math.prod(batch), *part.shape[-2:])
 
         actions = np.concatenate([rows(state.actions), rows(plan)], axis=1)
         simulated = simulate(
@@ -81,7 +83,7 @@ class OutputErrorModel(TickWindowModel):
         self, state: TickWindow, actions: Array, weights: Array
     ) -> tuple[Array, Array]:
         """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
-        forecast = self.predict(state, actions)
+        forecast = self.forecast(state, actions)
         ticks, batch = self._derivatives(state, actions)
         scaled = np.broadcast_to(weights, forecast.shape) * self.parts.observation_scaling.deviation
         gradient = backwards(ticks, scaled.reshape(-1, *forecast.shape[-2:]))

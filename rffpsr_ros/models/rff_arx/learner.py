@@ -137,9 +137,8 @@ class RFFARX(InMemoryLearner[RFFARXModel]):
             seen = rows.plan if self.one_shot else rows.plan[:, : h + 1]
             points = np.concatenate([rows.history, flatten(seen)], axis=1)
             bandwidths.append(self.bandwidth * median_distance(points, generator))
-        return WindowMap(
-            drawn, ahead.reshape(-1, future, acted), np.array(bandwidths), self.one_shot
-        )
+        ahead = ahead.reshape(self.features, future, acted)
+        return WindowMap(drawn, ahead, np.array(bandwidths), self.one_shot)
 
     def _choose(self, horizons: Sequence[HorizonFit]) -> tuple[int, float, dict[str, float]]:
         """Return rank and ridge of the least held-out error, and all scores by name."""

@@ -8,6 +8,7 @@ the next command reveals what the robot just did, and cannot be used live.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -93,7 +94,7 @@ class RFFARXModel(TickWindowModel):
         self.future = len(self.parts.weights)
         self.past = self.parts.features.history.shape[1] // len(self.parts.start)
 
-    def predict(self, state: TickWindow, actions: Array) -> Array:
+    def forecast(self, state: TickWindow, actions: Array) -> Array:
         """Return the forecast (H, d_o) or (B, H, d_o)."""
         planned = self.parts.action_scaling.apply(actions)
         blocks = []
@@ -106,9 +107,10 @@ class RFFARXModel(TickWindowModel):
     def _forecast(self, state: TickWindow, plan: Array) -> Array:
         """Return the forecast (..., steps, d_o) of at most H steps, all in standard units."""
         batch = np.broadcast_shapes(state.observations.shape[:-2], plan.shape[:-2])
-        parts = (state.observations, state.actions)
         flat = [
-            np.broadcast_to(part, (*batch, *part.shape[-2:])).reshape(*batch, -1) for part in parts
+            np.broadcast_to(part, (*batch, rows, columns)).reshape(*batch, rows * columns)
+            for part in (state.observations, state.actions)
+            for rows, columns in [part.shape[-2:]]
         ]
         history = np.concatenate(flat, axis=-1)
         steps = plan.shape[-2]
@@ -117,7 +119,9 @@ class RFFARXModel(TickWindowModel):
             plan = np.concatenate([plan, last], axis=-2)
         phases = self.parts.features.phases(
             history.reshape(-1, history.shape[-1]),
-            np.broadcast_to(plan, (*batch, *plan.shape[-2:])).reshape(-1, *plan.shape[-2:]),
+            np.broadcast_to(plan, (*batch, *plan.shape[-2:])).reshape(
+                math.prod(batch), *plan.shape[-2:]
+            ),
         )
         forecasts = [
             features_of(phase) @ weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from rffpsr_ros.models.rff_psr.two_stage_fit import (
     fit_two_stages,
     with_validation,
 )
-from rffpsr_ros.models.training_set import shared_signature
+from rffpsr_ros.models.training_set import listed, shared_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.cluster import workers_of
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
@@ -57,8 +57,8 @@ class SingleRFFPSR:
 
     def fit(
         self,
-        train: Sequence[Trajectory],
-        validation: Sequence[Trajectory] | None = None,
+        train: Iterable[Trajectory],
+        validation: Iterable[Trajectory] | None = None,
         *,
         progress: Progress | None = None,
         client: Any = None,
@@ -76,6 +76,7 @@ class SingleRFFPSR:
             windows; each with one sentence that says what would be right.
         """
         options, report, workers = self.options, progress or silent, workers_of(client)
+        train, validation = listed(train, validation)
         shared_signature(train, validation)
         train, held_out, notes = with_validation(train, validation, options)
         report("looking over the recordings", 0.0)

@@ -88,7 +88,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
                 state = state._replace(belief=belief, nis=np.ones(()))
         return state
 
-    def update(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
+    def advance(self, state: RFFPSRState, action: Array, observation: Array) -> RFFPSRState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         if self._compiled is not None and state.belief.ndim == 1 and state.age > 0:
             after = self._usual(self._compiled, state, action, observation)
@@ -147,7 +147,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         age, calm = int(state.age) + 1, int(state.calm) + 1
         return RFFPSRState(belief, past, age, calm, nis, silent, events)
 
-    def predict(self, state: RFFPSRState, actions: Array) -> Array:
+    def forecast(self, state: RFFPSRState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         if self.parts.head is None and self._compiled is not None:
             return self._compiled.roll_out(state.belief, state.past, actions)
@@ -169,7 +169,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         With a window head a forecast depends on all actions of its window, later ones too.
         """
         if self.parts.head is None:
-            return self.jacobian_along(state, actions, self.predict(state, actions))
+            return self.jacobian_along(state, actions, self.forecast(state, actions))
         plans = actions.reshape(-1, *actions.shape[-2:])
         found = self._derivatives.of_windows(self._step, state.belief, state.past, plans)
         return found if actions.ndim == 3 else found[0]
@@ -189,7 +189,7 @@ class RFFPSRModel(PredictiveModel[RFFPSRState]):
         """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
         if self.parts.head is not None:
             return super().predict_with_gradient(state, actions, weights)
-        forecast = self.predict(state, actions)
+        forecast = self.forecast(state, actions)
         plans = actions.reshape(-1, *actions.shape[-2:])
         forecasts = forecast.reshape(-1, *forecast.shape[-2:])
         weights = np.broadcast_to(weights, forecasts.shape)

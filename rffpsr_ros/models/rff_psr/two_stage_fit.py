@@ -13,6 +13,7 @@ from rffpsr_ros.data.preparation import Prepared, prepare
 from rffpsr_ros.data.subsample import SUBSAMPLE, subsample
 from rffpsr_ros.data.summary import DataSummary, check_summary
 from rffpsr_ros.data.window_source import StandardisedRecording, WindowSource
+from rffpsr_ros.errors import counted
 from rffpsr_ros.models.contract import Signature
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.settings import FitSettings
@@ -97,7 +98,7 @@ def with_validation(
     if validation:
         return train, validation, ()
     train, held_out = hold_out(train, shortest_part(options))
-    note = f"held out to stop learning by: {len(held_out)} trajectories, or ends of them"
+    note = f"held out to stop learning by: {counted(len(held_out), 'recording')}, or ends of them"
     return train, held_out, (note,)
 
 

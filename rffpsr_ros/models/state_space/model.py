@@ -56,7 +56,7 @@ class StateSpaceModel(PredictiveModel[SystemState]):
         columns = len(self.parts.observation_scaling.mean)
         return SystemState(self.parts.system.start.copy(), np.zeros(columns, bool))
 
-    def update(self, state: SystemState, action: Array, observation: Array) -> SystemState:
+    def advance(self, state: SystemState, action: Array, observation: Array) -> SystemState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
         acted = self.parts.action_scaling.apply(action)
         seen = self.parts.observation_scaling.apply(observation)
@@ -69,7 +69,7 @@ class StateSpaceModel(PredictiveModel[SystemState]):
         """Return how an ensemble follows this system together with others."""
         return StateSpacePacking(self.parts)
 
-    def predict(self, state: SystemState, actions: Array) -> Array:
+    def forecast(self, state: SystemState, actions: Array) -> Array:
         """Return the forecast (H, d_o), or (B, H, d_o), given the next H actions."""
         return self.parts.observation_scaling.invert(self._simulated(state, actions)[0])
 

@@ -10,7 +10,7 @@ from time import time_ns
 
 from rosbags.typesys.store import Typestore
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, counted
 from rffpsr_ros.nodes.learner.lacking import Ends, lacking
 from rffpsr_ros.nodes.learner.quiet_topics import QuietTopics
 from rffpsr_ros.recordings.bags.message_types import decoder
@@ -215,7 +215,8 @@ class EpisodeKeeper:
             )
             return None
         self.look()
-        self._say(f"episode {bag.name} kept: {episode.count} messages, {episode.duration:.1f} s")
+        count = counted(episode.count, "message")
+        self._say(f"episode {bag.name} kept: {count}, {episode.duration:.1f} s")
         assert self._ends is not None
         self.lacks = lacking(self._configuration.channels, self._ends)
         if self.lacks:

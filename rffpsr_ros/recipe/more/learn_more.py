@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rffpsr_ros.errors import InputError
+from rffpsr_ros.errors import InputError, counted
 from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.arx.more import sums_of, with_sums
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
@@ -155,8 +155,9 @@ def _told(kept: Kept, count: int, ticks: int, forget: float, growth: float) -> s
         " anew from all may give a better model"
     )
     return (
-        f"{_MORE}{count} new recordings with {ticks} ticks, {kept.learned + count} in all{forgot};"
-        f" windows, drawn features, ranks and ridges are as before{outgrown * (growth >= OUTGROWN)}"
+        f"{_MORE}{counted(count, 'new recording')} with {ticks} ticks, {kept.learned + count} in"
+        f" all{forgot}; windows, drawn features, ranks and ridges are as"
+        f" before{outgrown * (growth >= OUTGROWN)}"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rffpsr_ros.errors import counted
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.signals.fields.resolver import FieldResolver
 from rffpsr_ros.signals.sampler import Sampler
@@ -105,7 +106,9 @@ def _too_slow_or_short(
     period, seconds = configuration.period, (times.last_ns - times.first_ns) / 1e9
     short = f"bag {path} is too short for a single tick"
     if times.count < 2:
-        return f"{short}: {topic} has {times.count} messages and a tick takes {period:g} s"
+        return (
+            f"{short}: {topic} has {counted(times.count, 'message')} and a tick takes {period:g} s"
+        )
     if seconds < period:
         return (
             f"{short}: the {times.count} messages of {topic} lie within {seconds:.3g} s and a tick"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rffpsr_ros.errors import InputError, did_you_mean
+from rffpsr_ros.errors import InputError, counted, did_you_mean
 from rffpsr_ros.recordings.bags.diagnosis import never_numbers, why_no_ticks
 from rffpsr_ros.recordings.bags.files import find_bags
 from rffpsr_ros.recordings.bags.message_types import MessageTypes
@@ -155,9 +155,12 @@ class BagSampler:
         unused = self._times[self._pace_topic].count - self._paced_at_last_end
         if unused < 3:
             return []
+        end = self.report.segment_ends[-1]
+        set_back = end.cause == "time_jump" and self.sampler.configuration.stamps == "header"
+        remedy = "; if a clock was set back, try --set stamps=receive" if set_back else ""
         return [
-            f"nothing after the last segment could be used ({unused} messages of the pace channel):"
-            f" {self.report.segment_ends[-1].reason}, and then not every channel had a value"
+            f"nothing after the last segment could be used ({counted(unused, 'message')} of the"
+            f" pace channel): {end.reason}, and then not every channel had a value{remedy}"
         ]
 
     def _noted(self, events: list[Event]) -> list[Event]:

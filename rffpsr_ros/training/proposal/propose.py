@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from rffpsr_ros.errors import InputError, did_you_mean, plain
+from rffpsr_ros.errors import InputError, counted, did_you_mean, plain
 from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
@@ -156,7 +156,7 @@ def _chosen(contents: BagContents, choice: TopicChoice) -> Picked:
     if topic.problem:
         raise InputError(topic.problem)
     if topic.timing.rate == 0:
-        raise InputError(f"topic {topic.name} has {topic.count} messages; at least 2 are needed")
+        raise InputError(f"topic {topic.name} has {counted(topic.count, 'message')}; 2 are needed")
     _check_fields(topic, choice.fields)
     fields = choice.fields or default_fields(topic.type, topic.fields)
     if not fields:

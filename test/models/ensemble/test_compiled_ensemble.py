@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -345,7 +346,8 @@ def test_components_of_many_observations_are_followed_alike(
     projection = Projection(np.zeros(7), directions)
     wide = projection.expand(run.observations)
     parts = CompressedParts(inner, projection)
-    model = CompressedModel(inner.signature, TrainingRecord(), parts)
+    signature = replace(inner.signature, observation_names=tuple("abcdefg"))
+    model = CompressedModel(signature, TrainingRecord(), parts)
     forecasts = []
     for served in (model.inference_model(compiled=False), model.inference_model()):
         state, made = served.initial_state(), []
