@@ -67,7 +67,7 @@ def test_a_runaway_is_told_in_a_sentence(linear: PredictiveModel[Any]) -> None:
     robot = LearnedRobot(linear)
     state = robot.initial_state(np.random.default_rng(0))
     with pytest.raises(InputError, match="ran away"):
-        robot.step(state, np.array([np.inf, 0.0]))
+        robot.step(state, np.array([1e300, 0.0]))
 
 
 def test_after_a_runaway_time_goes_on_from_the_start_with_no_command(
