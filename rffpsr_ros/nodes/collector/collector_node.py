@@ -93,14 +93,27 @@ class CollectorNode(GuardedNode, Node):
             self._begun = {STOP: "the excitation", END_EPISODE: recording}
             yield from self._call(f"{EXCITATION.name}/start")
             yield from self._pause(self._value("duration"))
-            # The robot stands still before anyone is waited for who may never answer.
-            yield from self._call(STOP)
+            del self._begun[END_EPISODE]
+            yield from self._call_together(STOP, END_EPISODE)
             self._begun.clear()
-            yield from self._call(END_EPISODE)
             self.get_logger().info(f"episode {number} of {count} is recorded")
 
     def _call(self, service: str, until: float = 0.0) -> Iterator[Condition]:
         yield from self._ask(Trigger, service, None, until)
+
+    def _call_together(self, *services: str) -> Iterator[Condition]:
+        """Call services before any of them is waited for, as it may never answer."""
+        asked = []
+        for service in services:
+            client: Any = self.create_client(Trigger, service)
+            yield self._in_time(client.service_is_ready, f"the service {service}")
+            asked.append((service, client, client.call_async(Trigger.Request())))
+        for service, client, future in asked:
+            yield self._in_time(future.done, f"an answer of {service}")
+            answer = future.result()
+            if not answer.success:
+                raise InputError(f"{service} failed: {answer.message or 'it says no more'}")
+            self.destroy_client(client)
 
     def _spin(self, seconds: float) -> None:
         """Take what arrives, once the executor that ran the node is gone."""

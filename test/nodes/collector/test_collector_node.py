@@ -106,11 +106,11 @@ def test_whatever_ends_it_the_robot_stands_still(ros: Ros, how: str) -> None:
     if how == "asked to":
         assert collector.end(within=5) == 0
         collector.wait_for("the recording of episode 1 of 2 is ended")
-        collector.wait_for("the excitation is ended")
     else:
         assert ros.peer.call("/rffpsr_learner/end_episode").success
         collector.wait_for("rffpsr_learner/end_episode failed: ")
         assert collector.process.wait(10) == 2
+    collector.wait_for("the excitation is ended")
     ros.peer.until(lambda: commands[-1].data[0] == 0, "a last command of zero")
     assert not ros.peer.call("/rffpsr_learner/end_episode").success  # nothing is recorded
 
@@ -122,24 +122,22 @@ def test_the_robot_stands_still_before_the_learner_is_waited_for() -> None:
 
     called: list[str] = []
 
-    def call(service: str, until: float = 0.0) -> list[Any]:
-        called.append(service)
-        return []
+    class Client(SimpleNamespace):
+        def call_async(self, request: Any) -> Any:
+            called.append(self.service)
+            return SimpleNamespace(done=lambda: False)  # nobody answers
 
     node: Any = SimpleNamespace(
-        _value={"episodes": 2, "settle": 0.0, "duration": 1.0}.__getitem__,
-        _reset=None,
-        _begun={},
-        _call=call,
-        _settle=lambda seconds: [],
-        _pause=lambda seconds: call("the episode's time is over"),
-        get_logger=lambda: SimpleNamespace(info=lambda line: None),
+        create_client=lambda kind, service: Client(
+            service=service, service_is_ready=lambda: service == STOP
+        ),
+        _in_time=lambda condition, what: condition,
     )
-    assert len(list(CollectorNode._steps(node))) == 1, "all others are calls and pauses"
-    over = called.index("the episode's time is over")
-    assert called[over + 1 : over + 3] == [STOP, END_EPISODE]
-    assert called.count(STOP) == 3, "before the first episode, and at the end of each"
-    assert node._begun == {}
+    conditions = CollectorNode._call_together(node, STOP, END_EPISODE)
+    assert next(conditions)()
+    assert called == []
+    assert not next(conditions)(), "the learner is gone"
+    assert called == [STOP]
 
 
 def test_a_world_without_gazebo_has_the_topics_of_the_bridge(ros: Ros) -> None:
