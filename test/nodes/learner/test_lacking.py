@@ -54,7 +54,7 @@ def test_the_answer_of_end_episode_says_it(lacks: str) -> None:
     pytest.importorskip("rclpy", reason="needs ROS 2: rclpy is not installed")
     from rffpsr_ros.nodes.learner.learner_node import LearnerNode
 
-    keeper = SimpleNamespace(episode="one", end=lambda: "a bag", lacks=lacks)
+    keeper = SimpleNamespace(episode="one", end=lambda: "a bag", lacks=lacks, quiet=[])
     node: Any = SimpleNamespace(_ready=lambda: keeper, _tell=lambda: None)
     answer = LearnerNode._end_episode(node)
     assert answer == "kept as a bag" + (", but it lacks: no message on /command" if lacks else "")

@@ -151,7 +151,8 @@ def test_rounds_of_learning_and_serving_lose_no_message(ros: Any) -> None:
     assert pair.decided[-1][""].startswith("model written")
     assert pair.decided[0]["decision"] == "trained on all 2 episodes"
     for one in pair.decided[1:ROUNDS]:
-        assert "went on from robot.psr with" in one["decision"]
+        goes_on = "went on from robot.psr with" in one["decision"]
+        assert goes_on or "more than 2 times what robot.psr was decided by" in one["decision"]
         better = "the new model is better: error" in one["decision"]
         assert one[""].startswith("model written" if better else "the model stays")
     known = read_kept(kept_path(pair.model), load_model(pair.model)).bags
