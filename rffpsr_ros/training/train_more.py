@@ -92,7 +92,7 @@ def train_more(
     before = load_model(model)
     kept, known = read_kept(kept_path(model), before)
     new = _new_bags(bags, known)
-    channels = _channels(before, model)
+    channels = own_channels(before, model)
     workers = workers_of(client)
     recordings = store_recordings(new, channels, reading, progress, workers)
     with warnings.catch_warnings(record=True) as caught:
@@ -164,7 +164,14 @@ def _new_bags(bags: BagPaths, known: Sequence[str]) -> list[Path]:
     return found
 
 
-def _channels(model: PredictiveModel[Any], path: str | Path) -> ChannelConfiguration:
+def own_channels(model: PredictiveModel[Any], path: str | Path) -> ChannelConfiguration:
+    """Return the channels that new bags are read with for the model of a file.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
     if model.signature.channels is None:
         raise InputError(f"model '{path}' has no channels, so bags cannot be read for it")
     return ChannelConfiguration.from_mapping(model.signature.channels)

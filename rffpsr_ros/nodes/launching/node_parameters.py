@@ -12,7 +12,7 @@ from launch.actions import DeclareLaunchArgument
 from rffpsr_ros.errors import InputError, shown
 from rffpsr_ros.nodes.launching.common import COMMON, UNSET, argument
 from rffpsr_ros.nodes.shared.interface import Interface
-from rffpsr_ros.nodes.shared.parameters import Parameter, Value
+from rffpsr_ros.nodes.shared.parameters import Parameter, Value, what_is_right
 
 
 def parameter_arguments(node: Interface, *without: str) -> list[Any]:
@@ -56,7 +56,6 @@ def _value(parameter: Parameter, text: str) -> Value:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        kinds = {bool: "true or false", int: "a whole number", float: "a number"}
-        wanted = kinds.get(kind, "a list, such as [a, b]")
-        raise InputError(f"launch argument {parameter.name} is {shown(text)}; it must be {wanted}")
+        said = f"launch argument {parameter.name} is {shown(text)}"
+        raise InputError(f"{said}; {what_is_right(parameter)}")
     return value

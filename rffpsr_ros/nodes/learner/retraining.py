@@ -33,7 +33,7 @@ from rffpsr_ros.recordings.trajectory import Trajectory
 from rffpsr_ros.signals.channels import ChannelConfiguration
 from rffpsr_ros.training.configuration import channel_configuration
 from rffpsr_ros.training.train import Trained, TrainingPlan, train
-from rffpsr_ros.training.train_more import all_bags, train_more
+from rffpsr_ros.training.train_more import all_bags, own_channels, train_more
 
 ALL = (1, 0, 0)
 """Parts of the recordings: every episode is trained on, whatever the configuration splits off."""
@@ -84,7 +84,7 @@ def retrain(request: Mapping[str, Any], tell: Telling) -> Retrained:
     base = _base(request["start"], request["channels"], bags, request["forget"])
     if isinstance(base, str):
         return _anew(request, bags, "trained on all", base, tell)
-    new = read_episodes(base.new, _channels(base.model), tell.progress, tell.left_out)
+    new = read_episodes(base.new, own_channels(base.model, base.path), tell.progress, tell.left_out)
     if not new:
         why = f": {base.path.name} knows every episode that can be read"
         return _anew(request, bags, "trained on all", why, tell)
@@ -186,12 +186,6 @@ def _base(
     outgrown = all_there and ticks > OUTGROWN * chosen_with(model, kept)
     fewest = max(fewest_ticks(model, kept), judged_horizon(model) + 1)
     return Base(path, model, new, fewest, outgrown)
-
-
-def _channels(model: PredictiveModel[Any]) -> ChannelConfiguration:
-    """Return the channels of a model that learning can go on from."""
-    assert model.signature.channels is not None
-    return ChannelConfiguration.from_mapping(model.signature.channels)
 
 
 def _same_columns(model: PredictiveModel[Any], channels: Mapping[str, Any]) -> bool:

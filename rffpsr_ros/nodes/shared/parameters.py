@@ -164,9 +164,13 @@ def declare(node: Any, table: Iterable[Parameter]) -> None:
         except (InvalidParameterTypeException, InvalidParameterValueException) as problem:
             raise InputError(_wrong_value(parameter, str(problem))) from None
         if parameter.choices and value not in parameter.choices:
-            raise InputError(f"parameter '{parameter.name}' is {shown(value)}; {_right(parameter)}")
+            raise InputError(
+                f"parameter '{parameter.name}' is {shown(value)}; {what_is_right(parameter)}"
+            )
         if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"parameter '{parameter.name}' is not finite; {_right(parameter)}")
+            raise InputError(
+                f"parameter '{parameter.name}' is not finite; {what_is_right(parameter)}"
+            )
 
 
 def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:
@@ -180,9 +184,9 @@ def refusal(table: Iterable[Parameter], changed: Iterable[Any]) -> str:
         if parameter is None:
             continue
         if parameter.choices and change.value not in parameter.choices:
-            return f"parameter '{change.name}' is {shown(change.value)}; {_right(parameter)}"
+            return f"parameter '{change.name}' is {shown(change.value)}; {what_is_right(parameter)}"
         if isinstance(change.value, float) and not math.isfinite(change.value):
-            return f"parameter '{change.name}' is not finite; {_right(parameter)}"
+            return f"parameter '{change.name}' is not finite; {what_is_right(parameter)}"
     return ""
 
 
@@ -210,10 +214,11 @@ def _wrong_value(parameter: Parameter, problem: str) -> str:
         return f"parameter '{parameter.name}' must be a floating-point number: write 50.0, not 50"
     if isinstance(parameter.default, list) and "INTEGER" in problem.upper():
         return f"parameter '{parameter.name}' must be floating-point numbers: write [1.0], not [1]"
-    return f"parameter '{parameter.name}' has a wrong value; {_right(parameter)}"
+    return f"parameter '{parameter.name}' has a wrong value; {what_is_right(parameter)}"
 
 
-def _right(parameter: Parameter) -> str:
+def what_is_right(parameter: Parameter) -> str:
+    """Return what values a parameter takes, as the end of a sentence on one that it does not."""
     kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     kind = kinds.get(type(parameter.default), "a list")
     if parameter.choices:
