@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rffpsr_ros.errors import InputError
-from rffpsr_ros.export.kinds.combined import describe_compressed, describe_ensemble
+from rffpsr_ros.export.kinds.combined import (
+    describe_compressed,
+    describe_ensemble,
+    describe_low_passed,
+)
 from rffpsr_ros.export.kinds.linear import describe_arx, describe_kalman
 from rffpsr_ros.export.kinds.rff_psr import describe_belief
 from rffpsr_ros.export.kinds.simple import (
@@ -32,6 +36,7 @@ DESCRIBED: Mapping[str, Callable[[Any], Description]] = {
     "last_observation": describe_last_observation,
     "ensemble": lambda model: describe_ensemble(model, description),
     "compressed": lambda model: describe_compressed(model, description),
+    "low_passed": lambda model: describe_low_passed(model, description),
 }
 """By the kind that a model file names."""
 

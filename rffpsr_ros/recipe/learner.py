@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError, check_known
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.low_passed.model import behind_filters
 from rffpsr_ros.models.rff_psr.learner import fit_from_two_stages
 from rffpsr_ros.models.rff_psr.memory import learning_memory
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
@@ -26,15 +27,15 @@ from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.calibrate import calibrate
-from rffpsr_ros.recipe.candidates import Candidate, baselines, families
+from rffpsr_ros.recipe.candidates import Candidate, baselines
 from rffpsr_ros.recipe.everything import Everything, learn_from_everything, with_everything
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.more.kept import Learned, keep
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.slow_actions import Setting, set_up, with_slow_actions
 from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
-from rffpsr_ros.recipe.window_choice import choose_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -178,7 +179,10 @@ class RFFPSR:
             prepared = prepare(train, validation, self.options, settings, progress, workers)
             if len(prepared.folds) == 1:
                 return _fit_single(prepared, settings, progress, workers)
-            return _fit_ensemble(prepared, settings, few, progress, workers)
+            setting = set_up(prepared, settings, progress, workers)
+            if self.options.slow_actions == "auto" and not few:
+                setting = with_slow_actions(setting, self.options, settings, progress, workers)
+            return _fit_ensemble(setting, settings, few, progress, workers)
 
     def memory(self, train: Sequence[Trajectory]) -> int:
         """Return the bytes that learning from these trajectories takes at the most."""
@@ -229,7 +233,7 @@ def _fit_single(
 
 
 def _fit_ensemble(
-    prepared: Preparation,
+    setting: Setting,
     settings: RecipeSettings,
     few: bool,
     progress: Progress,
@@ -240,14 +244,10 @@ def _fit_ensemble(
     Some of the former have judged only, and models of everything serve in their place; ``few``: the
     data are.
     """
+    prepared = setting.prepared
     coming = baselines(prepared, settings, workers)
     trials = StateSpaceTrials(prepared, settings, workers)
-    chosen = choose_windows(prepared, settings, progress, workers)
-    like = prepared.recordings[0]
-    columns, acted = len(like.observation_names), len(like.action_names)
-    offered = families(chosen.options, settings, columns, acted)
-    selections = select(chosen.learners, offered, settings, few)
-    prepared = prepared._replace(notes=prepared.notes + chosen.notes)
+    selections = select(setting.learners, setting.offered, settings, few)
     progress("baselines", 0.0)
     own = [Candidate(one.family, one.models, one.models) for one in selections]
     systems = trials.best(own)
@@ -259,10 +259,14 @@ def _fit_ensemble(
     progress("long horizons", 0.0)
     beyond = blend_long_horizons(candidates, blended.limits, prepared, settings, workers)
     by_fold = calibrate(prepared, selections, candidates, blended, beyond)
-    stages = [one.fitted for one in chosen.learners]
+    stages = [one.fitted for one in setting.learners]
     count = len(prepared.folds)
     everything = learn_from_everything(
         by_fold, prepared.recordings, count, settings.fit, progress, workers
     )
-    model = by_fold if everything is None else with_everything(by_fold, count, everything.models)
+    model: PredictiveModel[Any] = by_fold
+    if everything is not None:
+        model = with_everything(by_fold, count, everything.models)
+    if setting.filters is not None:
+        model = behind_filters(model, setting.filters)
     return _Fitted(model, by_fold, stages, prepared.folds, everything)

@@ -76,18 +76,24 @@ def prepare(
     sound = screened(train, validation, settings.damage, workers)
     for sentence in sound.sentences:
         warnings.warn(sentence, DamageWarning, stacklevel=3)
-    prepared = _prepared(sound.train, sound.validation, options, settings, workers)
+    prepared = prepare_sound(sound.train, sound.validation, options, settings, workers)
     return prepared._replace(notes=sound.sentences + prepared.notes)
 
 
-def _prepared(
+def prepare_sound(
     train: Sequence[Trajectory],
     validation: Sequence[Trajectory],
     options: RFFPSROptions,
     settings: RecipeSettings,
     workers: Workers,
 ) -> Preparation:
-    """Return recordings without damage made ready."""
+    """Return recordings without damage made ready, see `prepare`.
+
+    Raises
+    ------
+    InputError
+        As `prepare` does.
+    """
     together = [*train, *validation]
     count = _number_of_models(options, sum(map(len, together)), settings)
     if count > 1:

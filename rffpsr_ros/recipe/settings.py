@@ -180,6 +180,23 @@ class RecipeSettings:
     first_blocks: int = 8
     """Blocks of the first fold that tell whether state spaces are learned on the others."""
 
+    # slow actions
+
+    slow_constants: tuple[int, ...] = (15, 30, 60, 120, 240)
+    """Time constants, in ticks, of running means of actions that may explain forecasts' errors."""
+
+    slow_means: int = 4
+    """Means that are tried together, at the most."""
+
+    slow_gain: float = 0.05
+    """A mean explains at least this share of some observation's squared errors."""
+
+    slow_ticks: int = 4000
+    """So many ticks of recordings have their errors explained, the first of each."""
+
+    slow_settled: int = 20
+    """Of these, so many pass before the first error that counts."""
+
     # select
 
     far_behind: float = 4.0

@@ -20,6 +20,7 @@ from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.low_passed.learner import LowPassed
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_arx.learner import RFFARX
@@ -112,6 +113,7 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "ensemble with limits": held,
     "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(LinearARX(past=3, future=4), 1).fit(recordings(3)),
+    "low-passed": lambda: LowPassed(LinearARX(past=3, future=4), (9,), True).fit(recordings(3)),
 }
 
 

@@ -18,6 +18,7 @@ from rffpsr_ros.models.ensemble.reach import Reach
 from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
+from rffpsr_ros.models.low_passed.learner import LowPassed
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import kinds
@@ -99,6 +100,7 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "ensemble with limits": limited,
     "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1).fit(recordings()),
+    "low-passed": lambda: LowPassed(SingleRFFPSR(**SMALL), (5, 20), True).fit(recordings()),
 }
 ONE_SHOT = {"rff_arx in one shot", "rff_psr with a window head"}
 _LEARNED: dict[str, PredictiveModel[Any]] = {}

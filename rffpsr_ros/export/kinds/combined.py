@@ -1,4 +1,4 @@
-"""Models made of models: ensembles, and principal components in front of a model."""
+"""Models made of models: ensembles, and what stands in front of a model."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from rffpsr_ros.models.compressed.model import CompressedModel
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.ensemble.reach import Reach
+from rffpsr_ros.models.low_passed.model import LowPassedModel
 from rffpsr_ros.numerics.arrays import Array
 
 _FAR = 1e30
@@ -148,3 +149,35 @@ def describe_compressed(model: CompressedModel, describe: Describe) -> Descripti
         return Ahead(following, product(directions, forecast) + constant(mean))
 
     return Description(inner.initial, update, inner.begin, step, inner.smooth)
+
+
+def describe_low_passed(model: LowPassedModel, describe: Describe) -> Description:
+    """Return what a model of actions and of running means of them computes.
+
+    The state, and what a forecast carries, end with the means.
+    """
+    inner, filters = describe(model.parts.inner), model.parts.filters
+    held, shares, squared = len(inner.initial), filters.shares, filters.squared
+
+    def after(means: Node, action: Node) -> Node:
+        standard = (action - constant(filters.mean)) / constant(filters.deviation)
+        own = take(standard, filters.column)
+        driving = where(constant(squared), own * own, own)
+        return means + constant(shares) * (driving - means)
+
+    def update(state: Node, tick: SeenTick) -> Node:
+        means = after(state[held:], tick.action)
+        seen = SeenTick(join([tick.action, means]), tick.observation, tick.missing)
+        return join([inner.update(state[:held], seen), means])
+
+    def begin(state: Node) -> Node:
+        return join([inner.begin(state[:held]), state[held:]])
+
+    def step(carry: Node, action: Node) -> Ahead:
+        carried = carry.size - len(squared)
+        means = after(carry[carried:], action)
+        following, forecast = inner.step(carry[:carried], join([action, means]))
+        return Ahead(join([following, means]), forecast)
+
+    initial = np.concatenate([inner.initial, filters.initial])
+    return Description(initial, update, begin, step, inner.smooth)

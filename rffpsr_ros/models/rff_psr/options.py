@@ -14,6 +14,7 @@ Forecast = Literal["rollout", "window"]
 RefineFrom = Literal["both", "light", "regularised"]
 OffAutoOn = Literal["off", "auto", "on"]
 LearnedUnits = Literal["waves", "auto", "sigmoids"]
+OffAuto = Literal["off", "auto"]
 
 
 RIDGE_WINDOWS = 1000
@@ -95,6 +96,9 @@ class RFFPSROptions:
         What learned features are made of: ``waves``, for smooth responses; ``sigmoids``, for those
         with bends, as of walls and friction; "auto": models of both kinds are blended or, where
         there is a single model, waves.
+    slow_actions
+        Whether running means of actions and of their squares stand beside the actions, over longer
+        than windows hold; "auto": where these explain what forecasts miss, and help.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are a candidate too; 0: not.
@@ -141,6 +145,7 @@ class RFFPSROptions:
     narx_affine: OffAutoOn = "auto"
     narx_learning: OffAutoOn = "auto"
     narx_units: LearnedUnits = "auto"
+    slow_actions: OffAuto = "auto"
     short_past: int = 2
     margin: float = 0.25
     folds: int | None = None
@@ -154,7 +159,7 @@ class RFFPSROptions:
         InputError
             If an option has the wrong type or is out of its range.
         """
-        for name in ("narx_affine", "narx_learning"):
+        for name in ("narx_affine", "narx_learning", "slow_actions"):
             choice: Any = getattr(self, name)
             if isinstance(choice, bool):  # as YAML reads the words on and off
                 object.__setattr__(self, name, "on" if choice else "off")

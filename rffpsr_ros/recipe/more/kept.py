@@ -18,6 +18,7 @@ from rffpsr_ros.models.arx.more import sums_of
 from rffpsr_ros.models.arx.regression import Sums
 from rffpsr_ros.models.contract import PredictiveModel, Signature
 from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.low_passed.model import LowPassedModel
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, two_stage_options
@@ -109,7 +110,12 @@ def members_of(model: PredictiveModel[Any]) -> tuple[PredictiveModel[Any], ...]:
 
 
 def judged(model: PredictiveModel[Any], kept: Kept) -> PredictiveModel[Any]:
-    """Return the model that is judged on what its members have not learned from."""
+    """Return the model that is judged on what its members have not learned from.
+
+    Where actions are low-passed it is the model behind the filters.
+    """
+    if isinstance(model, LowPassedModel):
+        model = model.parts.inner
     if kept.everything is None:
         return model
     return kept.everything.by_fold.replaced(signature=model.signature)  # with its channels

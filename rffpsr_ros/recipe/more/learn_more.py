@@ -20,6 +20,7 @@ from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.arx.more import sums_of, with_sums
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel
+from rffpsr_ros.models.low_passed.model import LowPassedModel, behind_filters
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
@@ -39,7 +40,7 @@ from rffpsr_ros.recipe.more.kept import (
     thinned,
 )
 from rffpsr_ros.recipe.more.member import LearnMore, MoreOf
-from rffpsr_ros.recipe.more.new_recordings import checked_recordings, learned_by_some
+from rffpsr_ros.recipe.more.new_recordings import check_columns, checked_recordings, learned_by_some
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -69,9 +70,20 @@ def learn_more(
     settings, report = settings or RecipeSettings(), progress or silent
     if not 0 <= forget <= 1:
         raise InputError(f"forget is {forget:g}; it must be a share from 0 to 1")
-    new, damage = checked_recordings(model, kept, recordings, settings)
+    recordings = [one.loaded() for one in recordings]
+    check_columns(model.signature, recordings)
+    filters = model.parts.filters if isinstance(model, LowPassedModel) else None
+    inner = model
+    if filters is not None:
+        inner = model.parts.inner.replaced(record=model.record)
+        recordings = [filters.trajectory(one) for one in recordings]
+    new, damage = checked_recordings(inner, kept, recordings, settings)
     with one_blas_thread(), workers_for(client, processes) as workers:
-        return _learned_more(model, kept, new, damage, forget, settings, report, workers)
+        more = _learned_more(inner, kept, new, damage, forget, settings, report, workers)
+    if filters is None:
+        return more
+    made = behind_filters(more.model, filters)
+    return more._replace(model=made.replaced(signature=model.signature))
 
 
 def _learned_more(

@@ -39,9 +39,7 @@ def checked_recordings(
             " takes one recording after the other; learn anew"
         )
     old = [one.trajectory(model.signature) for one in kept.recordings]
-    loaded = [one.loaded() for one in recordings]
-    _check_columns(model.signature, loaded)
-    sound = screened(old, loaded, settings.damage)
+    sound = screened(old, recordings, settings.damage)
     for sentence in sound.sentences:
         warnings.warn(sentence, DamageWarning, stacklevel=4)
     needed = fewest_ticks(model, kept)
@@ -55,6 +53,29 @@ def checked_recordings(
         KeptRecording.of(run, _holder(kept.learned + number, len(kept.stages)))
         for number, run in enumerate(long)
     ], sound.sentences
+
+
+def check_columns(expected: Signature, recordings: Sequence[Trajectory]) -> None:
+    """Refuse recordings of other columns, or of another period.
+
+    Raises
+    ------
+    InputError
+        In one sentence that names both.
+    """
+    found = shared_signature(recordings)
+    for what in ("observation", "action"):
+        names, known = (getattr(one, f"{what}_names") for one in (found, expected))
+        if names != known:
+            raise InputError(
+                f"the new recordings have {what}s {', '.join(names)}, but the model was trained on"
+                f" {', '.join(known)}"
+            )
+    if abs(found.period - expected.period) > PERIOD_TOLERANCE * expected.period:
+        raise InputError(
+            f"the new recordings have a period of {found.period:g} s, but the model was trained on"
+            f" {expected.period:g} s"
+        )
 
 
 def _least_ticks(options: RFFPSROptions) -> int:
@@ -92,20 +113,3 @@ def learned_by_some(
     if models > 1 or any(one.held_out_by == EVERYONE for one in (*old, *new)):
         return new
     return [one._replace(held_out_by=EVERYONE) for one in new]
-
-
-def _check_columns(expected: Signature, recordings: Sequence[Trajectory]) -> None:
-    """Refuse recordings of other columns, or of another period."""
-    found = shared_signature(recordings)
-    for what in ("observation", "action"):
-        names, known = (getattr(one, f"{what}_names") for one in (found, expected))
-        if names != known:
-            raise InputError(
-                f"the new recordings have {what}s {', '.join(names)}, but the model was trained on"
-                f" {', '.join(known)}"
-            )
-    if abs(found.period - expected.period) > PERIOD_TOLERANCE * expected.period:
-        raise InputError(
-            f"the new recordings have a period of {found.period:g} s, but the model was trained on"
-            f" {expected.period:g} s"
-        )
