@@ -69,7 +69,7 @@ def with_slow_actions(
     if len(prepared.folds) != len(usual.prepared.folds):
         return usual
     slow = set_up(prepared, settings, progress, workers)
-    found = _best_learned(slow)
+    found = _best_learned(slow, family.name)
     if found is None or found[0] > settings.clearly_better * score:
         return usual
     names = filters.names(recordings[0].action_names)[len(filters.mean) :]
@@ -82,9 +82,17 @@ def with_slow_actions(
     return slow._replace(prepared=slow.prepared._replace(notes=notes), filters=filters)
 
 
-def _best_learned(setting: Setting) -> tuple[float, Family] | None:
-    """Return the family whose features are learned best on the first fold, and its score."""
-    learned = [one for one in setting.offered if not (one.quick_start or one.costly)]
+def _best_learned(setting: Setting, name: str | None = None) -> tuple[float, Family] | None:
+    """Return the family that is learned best on the first fold, and its score there.
+
+    Of those with learned features, if any; none where these are costly, and not always learned.
+    With a ``name``, that family only.
+    """
+    families = setting.offered
+    if any(one.costly for one in families):
+        return None
+    learned = [one for one in families if one.safe_options.narx_learning == "on"] or families[:1]
+    learned = [one for one in learned if name in (None, one.name)]
     first = setting.learners[0]
     for family in learned:
         first.expect(family.safe_options)

@@ -12,24 +12,12 @@ from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.low_passed.filters import LowPassFilters, fit_filters
 from rffpsr_ros.models.low_passed.learner import LowPassed
+from rffpsr_ros.models.rff_arx.learner import RFFARX
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.slow_systems import NOISE, TICKS, slow_runs
 
 DRAW = np.random.default_rng(0)
-NOISE = 0.3
-
-
-def warmed(count: int, seed: int, ticks: int = 400) -> list[Trajectory]:
-    """Return runs of a body that the square of the first action warms, slowly; both are noisy."""
-    draw, runs = np.random.default_rng(seed), []
-    for _ in range(count):
-        actions, heat, seen = draw.uniform(-2, 3, (ticks, 2)), 0.0, []
-        for first, second in actions:
-            heat += 0.01 * (first**2 - heat)
-            seen.append([heat + 0.2 * second, first])
-        noisy = np.array(seen) + draw.normal(0, NOISE, (ticks, 2))
-        runs.append(Trajectory(noisy, actions, 0.1, action_names=("u", "v")))
-    return runs
 
 
 def missed(model: PredictiveModel[Any], runs: list[Trajectory]) -> float:
@@ -77,18 +65,17 @@ def test_some_of_the_means_are_the_same_as_among_all() -> None:
 
 
 def test_a_slow_cause_is_forecast_by_its_mean() -> None:
-    train, test = warmed(4, 0), warmed(4, 1)
-    linear = LinearARX(past=10, future=10).fit(train)
-    model = LowPassed(LinearARX(past=10, future=10), (100,), squares=True).fit(train)
-    plain, slow = (missed(one, test) - NOISE**2 for one in (linear, model))
-    assert slow < 0.3 * plain
-    assert model.signature == linear.signature
-    for ours, theirs in zip(model.trained_range, linear.trained_range, strict=True):
+    train, test = slow_runs(), slow_runs(seed=1)
+    arx = RFFARX(past=4, future=10, features=200)
+    plain, model = arx.fit(train), LowPassed(arx, (TICKS,), squares=True).fit(train)
+    assert missed(model, test) - NOISE**2 < 0.7 * (missed(plain, test) - NOISE**2)
+    assert model.signature == plain.signature
+    for ours, theirs in zip(model.trained_range, plain.trained_range, strict=True):
         np.testing.assert_array_equal(np.array(ours), np.array(theirs))
 
 
 def test_a_state_that_cannot_be_used_begins_anew_where_it_must() -> None:
-    model = LowPassed(LinearARX(past=3, future=2), (9,)).fit(warmed(2, 0, 60))
+    model = LowPassed(LinearARX(past=3, future=2), (9,)).fit(slow_runs(count=2, ticks=60))
     state = model.update(model.initial_state(), np.ones(2), np.ones(2))
     assert model.sound_state(state) is state
     mended = model.sound_state(state._replace(means=np.full(2, np.nan)))

@@ -1,0 +1,30 @@
+"""Recordings of a system that one of its actions also moves slowly, as heat or wear would."""
+
+import numpy as np
+
+from rffpsr_ros.recordings.trajectory import Trajectory
+
+TICKS = 60
+"""The time constant of what is slow."""
+
+NOISE = 0.03
+
+
+def slow_runs(
+    product: float = 0.5, square: bool = True, count: int = 4, seed: int = 0, ticks: int = 500
+) -> list[Trajectory]:
+    """Return runs in which the mean of ``v``, or of its square, tells how strongly ``u`` acts.
+
+    The second observation is ``u`` itself; both are noisy.
+    """
+    draw, made = np.random.default_rng(seed), []
+    for _ in range(count):
+        actions = np.repeat(draw.uniform(-2, 2, (ticks // 5, 2)), 5, axis=0)
+        cause, position, seen = 0.0, 0.0, []
+        for first, second in actions:
+            cause += ((second**2 if square else second) - cause) / TICKS
+            position = 0.8 * position + (0.3 + product * cause) * first
+            seen.append([position, first])
+        noisy = np.array(seen) + draw.normal(0, NOISE, (len(seen), 2))
+        made.append(Trajectory(noisy, actions, 0.1, action_names=("u", "v")))
+    return made
