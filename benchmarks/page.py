@@ -190,7 +190,8 @@ def _ablation(folder: Path) -> Iterator[str]:
             " same data with the same seed, geometric means over runs: above 1, the part was worth"
             ' it. `python -m benchmarks.ablation`. Rows without a figure for "no sigmoids" were'
             " measured before sigmoids were among the features that are learned, so against"
-            ' `RFFPSR(narx_units="waves")`.'
+            ' `RFFPSR(narx_units="waves")`. The motor\'s row was measured with'
+            ' `RFFPSR(slow_actions="off")`, before there were slow actions.'
         )
         yield table
 

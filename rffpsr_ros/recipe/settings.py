@@ -188,8 +188,8 @@ class RecipeSettings:
     slow_means: int = 4
     """Means that are tried together, at the most."""
 
-    slow_gain: float = 0.05
-    """A mean explains at least this share of some observation's squared errors."""
+    slow_gain: float = 0.06
+    """A mean explains at least this share of the squared errors, each in its deviation."""
 
     slow_ticks: int = 4000
     """So many ticks of recordings have their errors explained, the first of each."""

@@ -125,6 +125,6 @@ def _explained(regressors: Array, errors: Array, part: Array) -> Array:
 
 
 def _gain(before: Array, after: Array) -> float:
-    """Return what share of squared errors (n, d_o) is gone, where most is."""
-    total = (before**2).sum(axis=0)
-    return float(np.max(1 - (after**2).sum(axis=0) / np.where(total > 0, total, 1.0)))
+    """Return what share of all squared errors (n, d_o) is gone."""
+    total = (before**2).sum()
+    return float(1 - (after**2).sum() / total) if total > 0 else 0.0
