@@ -16,7 +16,7 @@ import numpy as np
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
-from rffpsr_ros.models.low_passed.filters import LowPassFilters, fit_filters
+from rffpsr_ros.models.low_passed.filters import LowPassFilters, RunningMeans, fit_filters
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.prepare import first_judged
 from rffpsr_ros.recipe.settings import BLOCK_HORIZONS, RecipeSettings
@@ -83,7 +83,7 @@ def _origins(
         settled = first_judged(len(run), settings.slow_settled, settings.settling)
         missed = errors_by_origin(model, run, horizon, settled)[:, -1] / deviation
         newest = settled - 1 + np.arange(len(missed))
-        widened = filters.along(filters.initial, run.actions)
+        widened = RunningMeans(filters).along(filters.initial, run.actions)
         acted = (run.actions - filters.mean) / filters.deviation
         plans = [acted[tick + 1 : tick + 1 + horizon].mean(axis=0) for tick in newest]
         last = (run.observations - mean) / deviation

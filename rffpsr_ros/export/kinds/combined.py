@@ -157,7 +157,9 @@ def describe_low_passed(model: LowPassedModel, describe: Describe) -> Descriptio
     The state, and what a forecast carries, end with the means.
     """
     inner, filters = describe(model.parts.inner), model.parts.filters
-    held, shares, squared = len(inner.initial), filters.shares, filters.squared
+    held, squared = len(inner.initial), filters.squared
+
+    shares = -np.expm1(-1 / filters.ticks)
 
     def after(means: Node, action: Node) -> Node:
         standard = (action - constant(filters.mean)) / constant(filters.deviation)

@@ -17,6 +17,9 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.recordings.trajectory import Trajectory
 
+SHORT = 100
+"""Ticks of plans whose means are computed all at once."""
+
 
 class LowPassFilters(NamedTuple):
     """Means m of actions (d_a,) in standard units, each with a time constant of its own."""
@@ -35,45 +38,11 @@ class LowPassFilters(NamedTuple):
         """Return the means before a first action: those of a robot at rest."""
         return np.zeros(len(self.ticks))
 
-    @property
-    def shares(self) -> Array:
-        """Return 1 - e^{-1/tau} of each mean."""
-        return np.asarray(-np.expm1(-1 / self.ticks))
-
-    def after(self, means: Array, action: Array) -> Array:
-        """Return the means (..., m) after one more action (..., d_a)."""
-        return np.asarray(means + self.shares * (self._driven_by(action) - means))
-
-    def along(self, means: Array, actions: Array) -> Array:
-        """Return actions (..., T, d_a) with the means after each beside them, (..., T, d_a + m)."""
-        driving, shares = self._driven_by(actions), self.shares
-        found = np.empty(driving.shape)
-        for tick in range(actions.shape[-2]):
-            means = means + shares * (driving[..., tick, :] - means)
-            found[..., tick, :] = means
-        return np.concatenate([actions, found], axis=-1)
-
-    def pulled_back(self, derivatives: Array, actions: Array) -> Array:
-        """Return derivatives by actions, (..., T, d_a), from those by what `along` makes of them.
-
-        ``actions`` (..., T, d_a) have as many axes as ``derivatives`` (..., T, d_a + m).
-        """
-        acted, kept = len(self.mean), 1 - self.shares
-        own, slow = derivatives[..., :acted], derivatives[..., acted:]
-        later, carried = np.empty(slow.shape), np.zeros(slow[..., 0, :].shape)
-        for tick in reversed(range(slow.shape[-2])):
-            carried = slow[..., tick, :] + kept * carried
-            later[..., tick, :] = carried
-        standard = ((actions - self.mean) / self.deviation)[..., self.column]
-        slope = np.where(self.squared, 2 * standard, 1.0) * self.shares
-        of_column = self.column[:, None] == np.arange(acted)
-        return np.asarray(own + (later * slope) @ (of_column / self.deviation))
-
     def trajectory(self, trajectory: Trajectory) -> Trajectory:
         """Return a recording with the means beside its actions."""
         return Trajectory(
             trajectory.observations,
-            self.along(self.initial, trajectory.actions),
+            RunningMeans(self).along(self.initial, trajectory.actions),
             trajectory.period,
             trajectory.observation_names,
             self.names(trajectory.action_names),
@@ -94,10 +63,57 @@ class LowPassFilters(NamedTuple):
         slow = (f"{actions[one]}{'^2' * power} over {ticks:g} ticks" for one, power, ticks in every)
         return (*actions, *slow)
 
+
+class RunningMeans:
+    """Filters made ready: what they compute of actions, and its derivatives."""
+
+    def __init__(self, filters: LowPassFilters) -> None:
+        self._column, self._squared = filters.column, filters.squared.astype(bool)
+        self._mean, self._deviation = (one[filters.column] for one in filters[:2])
+        self._shares = -np.expm1(-1 / filters.ticks)
+        self._kept = 1 - self._shares
+        self._acted = len(filters.mean)
+        later = np.arange(SHORT)[:, None] - np.arange(SHORT)
+        powers = self._kept[:, None, None] ** np.maximum(later, 0)
+        self._of_driving = np.where(later >= 0, self._shares[:, None, None] * powers, 0.0)
+        self._of_start = self._kept ** np.arange(1, SHORT + 1)[:, None]
+
+    def after(self, means: Array, action: Array) -> Array:
+        """Return the means (..., m) after one more action (..., d_a)."""
+        return np.asarray(means + self._shares * (self._driven_by(action) - means))
+
+    def along(self, means: Array, actions: Array) -> Array:
+        """Return actions (..., T, d_a) with the means after each beside them, (..., T, d_a + m)."""
+        ticks = actions.shape[-2]
+        found = self._driven_by(actions)
+        if ticks <= SHORT:
+            rows = found.swapaxes(-1, -2)[..., None]
+            found = (self._of_driving[:, :ticks, :ticks] @ rows)[..., 0].swapaxes(-1, -2)
+            found = found + self._of_start[:ticks] * means[..., None, :]
+        else:
+            for tick in range(ticks):
+                means = means + self._shares * (found[..., tick, :] - means)
+                found[..., tick, :] = means
+        return np.concatenate([actions, found], axis=-1)
+
+    def pulled_back(self, derivatives: Array, actions: Array) -> Array:
+        """Return derivatives by actions, (..., T, d_a), from those by what `along` makes of them.
+
+        ``actions`` (..., T, d_a) have as many axes as ``derivatives`` (..., T, d_a + m).
+        """
+        own, slow = derivatives[..., : self._acted], derivatives[..., self._acted :]
+        later, carried = np.empty(slow.shape), np.zeros(slow[..., 0, :].shape)
+        for tick in reversed(range(slow.shape[-2])):
+            carried = slow[..., tick, :] + self._kept * carried
+            later[..., tick, :] = carried
+        standard = (actions[..., self._column] - self._mean) / self._deviation
+        slope = np.where(self._squared, 2 * standard, 1.0) * self._shares / self._deviation
+        return np.asarray(own + (later * slope) @ (self._column[:, None] == np.arange(self._acted)))
+
     def _driven_by(self, actions: Array) -> Array:
         """Return what the means (..., m) follow."""
-        standard = ((actions - self.mean) / self.deviation)[..., self.column]
-        return np.where(self.squared, standard * standard, standard)
+        standard = (actions[..., self._column] - self._mean) / self._deviation
+        return np.where(self._squared, standard * standard, standard)
 
 
 def fit_filters(

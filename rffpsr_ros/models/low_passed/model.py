@@ -12,7 +12,7 @@ import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.input_gate import InputRange, TrainedRange
-from rffpsr_ros.models.low_passed.filters import LowPassFilters
+from rffpsr_ros.models.low_passed.filters import LowPassFilters, RunningMeans
 from rffpsr_ros.models.rff_psr.filter_monitor import Events
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
@@ -41,6 +41,9 @@ class LowPassedModel(PredictiveModel[LowPassedState]):
     parts_class = LowPassedParts
     parts: LowPassedParts
 
+    def _prepare(self) -> None:
+        self._means = RunningMeans(self.parts.filters)
+
     @property
     def history_length(self) -> int:
         """Ticks after which the inner model knows better than its initial state."""
@@ -68,14 +71,14 @@ class LowPassedModel(PredictiveModel[LowPassedState]):
     def state_from_history(self, observations: Array, actions: Array) -> LowPassedState:
         """Return the inner model's state after a history (T, d_o), (T, d_a)."""
         filters = self.parts.filters
-        widened = filters.along(filters.initial, actions)
+        widened = self._means.along(filters.initial, actions)
         inner = self.parts.inner.state_from_history(observations, widened)
         means = widened[-1, len(filters.mean) :] if len(widened) else filters.initial
         return LowPassedState(inner, means)
 
     def advance(self, state: LowPassedState, action: Array, observation: Array) -> LowPassedState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
-        means = self.parts.filters.after(state.means, action)
+        means = self._means.after(state.means, action)
         widened = np.concatenate([action, means], axis=-1)
         return LowPassedState(self.parts.inner.advance(state.inner, widened, observation), means)
 
@@ -86,7 +89,7 @@ class LowPassedModel(PredictiveModel[LowPassedState]):
     def jacobian(self, state: LowPassedState, actions: Array) -> Array:
         """Return the derivatives (H, d_o, H, d_a), or (B, H, d_o, H, d_a), of the forecast."""
         inner = self.parts.inner.jacobian(state.inner, self._widened(state, actions))
-        return self.parts.filters.pulled_back(inner, actions[..., None, None, :, :])
+        return self._means.pulled_back(inner, actions[..., None, None, :, :])
 
     def predict_with_gradient(
         self, state: LowPassedState, actions: Array, weights: Array
@@ -94,10 +97,10 @@ class LowPassedModel(PredictiveModel[LowPassedState]):
         """Return the forecast, and the gradient (H, d_a) of its sum with weights (H, d_o)."""
         widened = self._widened(state, actions)
         forecast, gradient = self.parts.inner.predict_with_gradient(state.inner, widened, weights)
-        return forecast, self.parts.filters.pulled_back(gradient, actions)
+        return forecast, self._means.pulled_back(gradient, actions)
 
     def _widened(self, state: LowPassedState, actions: Array) -> Array:
-        return self.parts.filters.along(state.means, actions)
+        return self._means.along(state.means, actions)
 
     def inference_model(self, compiled: bool = True) -> LowPassedModel:
         """Return the filters before the inner model as it runs live."""
