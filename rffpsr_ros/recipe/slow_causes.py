@@ -80,7 +80,7 @@ def _origins(
     most = settings.slow_ticks // max(len(some), 1)
     found = list[tuple[Array, ...]]()
     for run in (one.slice(0, most) for one in some):
-        settled = first_judged(len(run), settings.slow_settled, settings.settling)
+        settled = max(1, first_judged(len(run), settings.slow_settled, settings.settling))
         missed = errors_by_origin(model, run, horizon, settled)[:, -1] / deviation
         newest = settled - 1 + np.arange(len(missed))
         widened = RunningMeans(filters).along(filters.initial, run.actions)

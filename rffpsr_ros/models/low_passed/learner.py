@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import Learner
-from rffpsr_ros.models.in_memory import loaded
+from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.low_passed.filters import fit_filters
 from rffpsr_ros.models.low_passed.model import LowPassedModel, behind_filters
-from rffpsr_ros.models.training_set import listed, shared_signature
+from rffpsr_ros.models.training_set import shared_signature
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
-class LowPassed:
-    """Learner of a `LowPassedModel`: any learner, taught the actions and their running means.
-
-    Recordings are held in memory.
-    """
+class LowPassed(InMemoryLearner[LowPassedModel]):
+    """Learner of a `LowPassedModel`: any learner, taught the actions and their running means."""
 
     def __init__(self, inner: Learner, ticks: Sequence[float], squares: bool = False) -> None:
         """Take the learner, time constants in ticks, and whether squares have means, too.
@@ -33,29 +29,11 @@ class LowPassed:
             raise InputError(f"time constants are {list(ticks)!r}; each must be greater than 0")
         self.inner, self.ticks, self.squares = inner, tuple(ticks), squares
 
-    def fit(
-        self,
-        train: Iterable[Trajectory],
-        validation: Iterable[Trajectory] | None = None,
-        *,
-        progress: Progress | None = None,
-        client: Any = None,
+    def _fit(
+        self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
     ) -> LowPassedModel:
-        """Return the model learned; ``progress`` and ``client`` are the inner learner's.
-
-        Raises
-        ------
-        InputError
-            If the inner learner cannot learn it.
-        """
-        train, validation = listed(train, validation)
-        train, validation = loaded(train), loaded(validation or ())
         shared_signature(train, validation)
-        filters = fit_filters([*train, *validation], self.ticks, self.squares)
-        inner = self.inner.fit(
-            [filters.trajectory(one) for one in train],
-            [filters.trajectory(one) for one in validation] or None,
-            progress=progress,
-            client=client,
-        )
-        return behind_filters(inner, filters)
+        filters = fit_filters([*train, *(validation or ())], self.ticks, self.squares)
+        widened = [filters.trajectory(one) for one in train]
+        chosen_by = None if validation is None else [filters.trajectory(one) for one in validation]
+        return behind_filters(self.inner.fit(widened, chosen_by, progress=progress), filters)
