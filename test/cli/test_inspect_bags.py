@@ -104,6 +104,25 @@ def test_rates_gaps_and_ranges(run: Run, vehicle: Path) -> None:
     assert found["topics"]["/rosout"]["fields"] == {}
 
 
+def test_elements_of_an_array_that_never_change_are_told(run: Run, here: Path) -> None:
+    kind, draw = "std_msgs/msg/Float64MultiArray", np.random.default_rng(0)
+    with BagWriter(here / "skin") as bag:
+        for topic in ("/skin", "/motor/command"):
+            bag.add_topic(topic, kind)
+        layout = bag.message("std_msgs/msg/MultiArrayLayout", dim=[], data_offset=0)
+        for k in range(400):
+            now = 1_000_000_000 + k * 10_000_000
+            pressed = draw.normal(size=20)
+            pressed[[3, 18, 19]] = 0.0
+            bag.write("/skin", now, bag.message(kind, layout=layout, data=pressed))
+            bag.write("/motor/command", now, bag.message(kind, layout=layout, data=pressed[:1]))
+    asked = run("inspect", "skin", "--observation", "/skin:data[2:20]", "--write-config", "c.yaml")
+    assert "elements of 'data[2:20]' of /skin never change" in asked.out + asked.err
+    assert "those that do: data[2], data[4:18]" in asked.out + asked.err
+    fine = run("inspect", "skin", "--observation", "/skin:data[4:18]", "--write-config", "d.yaml")
+    assert "never change" not in fine.out + fine.err
+
+
 def test_time_going_back_and_jitter_are_told(run: Run, workshop: Any, here: Path) -> None:
     generator = np.random.default_rng(0)
     times = 20 * np.arange(1000) + generator.choice([-2, 2], 1000)

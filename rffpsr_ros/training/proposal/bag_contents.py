@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,10 @@ from rffpsr_ros.recordings.bags.message_types import MessageTypes
 from rffpsr_ros.recordings.bags.opening import open_bag
 from rffpsr_ros.recordings.bags.source import BagSource, BagTopic
 from rffpsr_ros.recordings.bags.topic_reader import TopicReader
-from rffpsr_ros.signals.fields.resolver import FieldResolver
-from rffpsr_ros.training.proposal.numeric_fields import numeric_fields
+from rffpsr_ros.training.proposal.field_ranges import FieldRange, FieldSampler
 
 SAMPLED = 2000
 """About so many messages of a topic are decoded for the ranges of its fields."""
-_FIRST = 20
-"""So many of them show which fields there are: not every message has every joint."""
 _GAP = 5.0
 """A gap is an interval of more than so many usual ones."""
 
@@ -40,29 +37,6 @@ class Timing(NamedTuple):
     jumps_back: int
     first: float
     last: float
-
-
-class FieldRange(NamedTuple):
-    """What a field showed in the sampled messages; NaN if it was never a number."""
-
-    path: str
-    low: float
-    high: float
-    missing: float
-    """Fraction of values that were no finite numbers."""
-
-    @property
-    def constant(self) -> bool:
-        """Tell whether it never changed."""
-        return not self.high - self.low > 1e-9 * max(abs(self.low), abs(self.high))
-
-    def span(self) -> str:
-        """Return in words what it showed."""
-        if self.missing == 1:
-            return "never a number"
-        if self.constant:
-            return f"constant {self.low:.4g}"
-        return f"{self.low:.4g} to {self.high:.4g}"
 
 
 @dataclass
@@ -143,7 +117,7 @@ def read_contents(
     """
     contents = BagContents()
     wanted = {name.strip("/"): fields for name, fields in (asked or {}).items()}
-    samplers: dict[str, _FieldSampler] = {}
+    samplers: dict[str, FieldSampler] = {}
     for number, path in enumerate(paths):
         progress("reading bags", number / len(paths))
         with closing(open_bag(path)) as source:
@@ -162,7 +136,7 @@ def _read_bag(
     source: BagSource,
     types: MessageTypes,
     contents: BagContents,
-    samplers: dict[str, _FieldSampler],
+    samplers: dict[str, FieldSampler],
     wanted: Mapping[str, Sequence[str]],
 ) -> None:
     tallies = {}
@@ -174,7 +148,7 @@ def _read_bag(
                 " bag before"
             )
         sampler = samplers.setdefault(
-            topic.name, _FieldSampler(wanted.get(topic.name.strip("/"), ()))
+            topic.name, FieldSampler(wanted.get(topic.name.strip("/"), ()))
         )
         tallies[topic.name] = _TopicTally(known, topic, source, types, path, sampler)
     for name, receive_ns, data in source.messages(tallies.keys()):
@@ -193,7 +167,7 @@ class _TopicTally:
         source: BagSource,
         types: MessageTypes,
         path: Path,
-        sampler: _FieldSampler,
+        sampler: FieldSampler,
     ) -> None:
         self._contents = contents
         self._sampler = sampler
@@ -223,83 +197,3 @@ class _TopicTally:
         """Hand over the stamps."""
         self._contents.count += len(self._stamps)
         self._contents.stamps.append(np.frombuffer(self._stamps, dtype=np.int64))
-
-
-class _FieldSampler:
-    """The fields of one topic's messages, and their values so far."""
-
-    def __init__(self, wanted: Sequence[str] = ()) -> None:
-        self._wanted = wanted
-        self.asked: list[str] = []
-        self._first: list[Any] = []
-        self._resolver: FieldResolver | None = None
-        self._rows: list[NDArray[np.float64]] = []
-        self.misfits: dict[str, str] = {}
-
-    def add(self, message: Any) -> None:
-        """Take a message."""
-        if self._resolver is not None:
-            self._resolve(message)
-            return
-        self._first.append(message)
-        if len(self._first) == _FIRST:
-            self._begin()
-
-    def ranges(self) -> list[FieldRange]:
-        """Return what every field showed."""
-        if self._resolver is None:
-            self._begin()
-        if self._resolver is None or not self._rows:
-            return []
-        values = np.stack(self._rows)
-        ranges, start = [], 0
-        for path, width in zip(self._paths, self._resolver.columns_per_field, strict=True):
-            block = values[:, start : start + width]
-            start += width
-            finite = block[np.isfinite(block)]
-            low, high = (finite.min(), finite.max()) if len(finite) else (np.nan, np.nan)
-            missing = 1 - finite.size / block.size
-            ranges.append(FieldRange(path, float(low), float(high), missing))
-        return ranges
-
-    def _begin(self) -> None:
-        """Find out which fields there are from the first messages."""
-        paths = dict.fromkeys(path for message in self._first for path in numeric_fields(message))
-        found = [path for path in paths if any(_binds(path, m) for m in self._first)]
-        for path in dict.fromkeys(self._wanted):
-            if path not in found:
-                self._look(path, found)
-        self._paths = found
-        if self._paths:
-            self._resolver = FieldResolver(self._paths)
-            for message in self._first:
-                self._resolve(message)
-        self._first = []
-
-    def _look(self, path: str, found: list[str]) -> None:
-        """Take a field that is asked for, or note that no message has it, or none a value of it."""
-        why = [_misfit(path, message) for message in self._first]
-        if None in why:
-            found.append(path)
-            self.asked.append(path)
-        elif why:
-            self.misfits[path] = "" if "" in why else str(why[0])
-
-    def _resolve(self, message: Any) -> None:
-        assert self._resolver is not None
-        values = self._resolver.resolve(message)
-        if values is not None:
-            self._rows.append(values)
-
-
-def _binds(path: str, message: Any) -> bool:
-    """Tell whether a message shows a field's width."""
-    return _misfit(path, message) is None
-
-
-def _misfit(path: str, message: Any) -> str | None:
-    """Return why a message does not show a field's width: a sentence, or empty if it may yet."""
-    try:
-        return "" if FieldResolver([path]).resolve(message) is None else None
-    except InputError as problem:
-        return str(problem)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rffpsr_ros.signals.fields.grammar import Function, parse_field, unparse
-from rffpsr_ros.training.proposal.bag_contents import FieldRange
+from rffpsr_ros.training.proposal.field_ranges import FieldRange
 
 MOST_FIELDS = 12
 """Fields proposed of one topic at most."""

@@ -11,8 +11,9 @@ from rffpsr_ros.errors import InputError, counted, did_you_mean, plain
 from rffpsr_ros.signals.channel import Channel
 from rffpsr_ros.signals.channels import DEFAULT_MAX_AGE, DEFAULT_MAX_GAP
 from rffpsr_ros.signals.fields.grammar import parse_field
-from rffpsr_ros.training.proposal.bag_contents import BagContents, FieldRange, Picked, TopicContents
+from rffpsr_ros.training.proposal.bag_contents import BagContents, Picked, TopicContents
 from rffpsr_ros.training.proposal.field_knowledge import default_fields, unit_of
+from rffpsr_ros.training.proposal.field_ranges import FieldRange
 from rffpsr_ros.training.proposal.remarks import idle_fields, rare_fields
 
 FASTEST = 100.0

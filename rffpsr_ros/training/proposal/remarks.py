@@ -10,6 +10,9 @@ from rffpsr_ros.training.proposal.bag_contents import Picked
 _MOST = 0.5
 """Share from which on it is the greater part."""
 
+_LISTED = 8
+"""Stretches of an array are listed up to so many."""
+
 
 def idle_fields(picked: Sequence[Picked]) -> list[str]:
     """Return a remark on every field that was taken though nothing can be learned about it."""
@@ -20,9 +23,19 @@ def idle_fields(picked: Sequence[Picked]) -> list[str]:
             if one.path in fields and one.constant:
                 never = one.missing == 1
                 idle[one.path] = "is never a number" if never else f"is always {one.low:.4g}"
+            if one.path in fields and one.changing:
+                remarks.append(
+                    f"elements of '{plain(one.path)}' of {topic.name} never change, and are refused"
+                    f" in training; those that do: {_some(one.changing)}"
+                )
         for path, what in idle.items():
             remarks.append(f"'{plain(path)}' of {topic.name} {what}, so it teaches nothing")
     return remarks
+
+
+def _some(stretches: Sequence[str]) -> str:
+    more = ", ..." if len(stretches) > _LISTED else ""
+    return ", ".join(stretches[:_LISTED]) + more
 
 
 def rare_fields(observations: Sequence[Picked], rate: float, max_gap: float) -> list[str]:
