@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.low_passed.filters import LowPassFilters
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.parallel.workers import Workers
@@ -56,7 +59,7 @@ def with_slow_actions(
     ``options`` are those that were asked for.
     """
     best = _best_learned(usual)
-    if best is None:
+    if best is None or not np.isfinite(best[0]):  # where nothing is refined nothing is judged
         return usual
     score, family = best
     model = usual.learners[0].trial(family.safe_options).finalise().result()
@@ -65,12 +68,15 @@ def with_slow_actions(
     if filters is None:
         return usual
     widened = [filters.trajectory(one) for one in recordings]
-    prepared = prepare_sound(widened, (), options, settings, workers)
+    try:
+        prepared = prepare_sound(widened, (), options, settings, workers)
+    except InputError:  # too few windows for so many columns
+        return usual
     if len(prepared.folds) != len(usual.prepared.folds):
         return usual
     slow = set_up(prepared, settings, progress, workers)
     found = _best_learned(slow, family.name)
-    if found is None or found[0] > settings.clearly_better * score:
+    if found is None or not found[0] <= settings.clearly_better * score:
         return usual
     names = filters.names(recordings[0].action_names)[len(filters.mean) :]
     told = (

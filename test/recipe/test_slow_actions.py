@@ -53,6 +53,11 @@ def test_means_are_seen_where_they_explain_what_forecasts_miss(learned: Learned)
     assert missed(model, test) < 0.5 * missed(without, test)
 
 
+def test_where_nothing_is_refined_nothing_is_judged() -> None:
+    options = {**OPTIONS, "refinement": "none", "narx_learning": "off", "folds": 3}
+    assert not isinstance(RFFPSR(**options).fit(slow_runs()), LowPassedModel)
+
+
 def test_workers_learn_the_same(learned: Learned, tmp_path: Path) -> None:
     learned.model.save(tmp_path / "one")
     RFFPSR(**OPTIONS, processes=2).fit(slow_runs()).save(tmp_path / "two")
