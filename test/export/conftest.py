@@ -113,7 +113,7 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "ensemble with limits": held,
     "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(LinearARX(past=3, future=4), 1).fit(recordings(3)),
-    "low-passed": lambda: LowPassed(LinearARX(past=3, future=4), (9,), True).fit(recordings(3)),
+    "low_passed": lambda: LowPassed(LinearARX(past=3, future=4), (9,), True).fit(recordings(3)),
 }
 
 

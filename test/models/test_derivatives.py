@@ -100,7 +100,7 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "ensemble with limits": limited,
     "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1).fit(recordings()),
-    "low-passed": lambda: LowPassed(SingleRFFPSR(**SMALL), (5, 20), True).fit(recordings()),
+    "low_passed": lambda: LowPassed(SingleRFFPSR(**SMALL), (5, 20), True).fit(recordings()),
 }
 ONE_SHOT = {"rff_arx in one shot", "rff_psr with a window head"}
 _LEARNED: dict[str, PredictiveModel[Any]] = {}
