@@ -25,7 +25,10 @@ TICKS = 10
 LEARNS = 50
 """Ticks more, of which an adaptation learns."""
 PERIOD_NS = 100_000_000
-COMPILED = ("rff_psr", "rff_psr without terms", "compressed", "ensemble", "ensemble with limits")
+COMPILED = (
+    *("rff_psr", "rff_psr without terms", "compressed", "low_passed"),
+    *("ensemble", "ensemble with limits"),
+)
 """Samples of which something is compiled."""
 
 
