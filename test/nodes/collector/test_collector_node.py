@@ -77,7 +77,8 @@ def test_a_service_that_refuses_is_named(ros: Ros) -> None:
     start = "/rffpsr_learner/start_episode"
     ros.peer.until(lambda: ros.peer.call(start).success, "an episode")  # one is enough
     collector = ros.start("collector_node", episodes=1, settle=0.0, use_sim_time=True)
-    collector.wait_for("rffpsr_learner/start_episode failed: ")
+    collector.wait_for("rffpsr_learner/start_episode is not ready: episode")
+    collector.wait_for("rffpsr_learner/start_episode failed: ")  # it asks for a while
     assert collector.process.wait(10) == 2
 
 
