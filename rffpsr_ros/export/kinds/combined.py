@@ -159,13 +159,11 @@ def describe_low_passed(model: LowPassedModel, describe: Describe) -> Descriptio
     inner, filters = describe(model.parts.inner), model.parts.filters
     held, squared = len(inner.initial), filters.squared
 
-    shares = -np.expm1(-1 / filters.ticks)
-
     def after(means: Node, action: Node) -> Node:
         standard = (action - constant(filters.mean)) / constant(filters.deviation)
         own = take(standard, filters.column)
         driving = where(constant(squared), own * own, own)
-        return means + constant(shares) * (driving - means)
+        return means + constant(filters.shares) * (driving - means)
 
     def update(state: Node, tick: SeenTick) -> Node:
         means = after(state[held:], tick.action)

@@ -38,6 +38,11 @@ class LowPassFilters(NamedTuple):
         """Return the means before a first action: those of a robot at rest."""
         return np.zeros(len(self.ticks))
 
+    @property
+    def shares(self) -> Array:
+        """Return 1 - e^{-1/tau} of each mean."""
+        return np.asarray(-np.expm1(-1 / self.ticks))
+
     def trajectory(self, trajectory: Trajectory) -> Trajectory:
         """Return a recording with the means beside its actions."""
         return Trajectory(
@@ -70,7 +75,7 @@ class RunningMeans:
     def __init__(self, filters: LowPassFilters) -> None:
         self._column, self._squared = filters.column, filters.squared.astype(bool)
         self._mean, self._deviation = (one[filters.column] for one in filters[:2])
-        self._shares = -np.expm1(-1 / filters.ticks)
+        self._shares = filters.shares
         self._kept = 1 - self._shares
         self._acted = len(filters.mean)
         later = np.arange(SHORT)[:, None] - np.arange(SHORT)
@@ -106,14 +111,21 @@ class RunningMeans:
         for tick in reversed(range(slow.shape[-2])):
             carried = slow[..., tick, :] + self._kept * carried
             later[..., tick, :] = carried
-        standard = (actions[..., self._column] - self._mean) / self._deviation
-        slope = np.where(self._squared, 2 * standard, 1.0) * self._shares / self._deviation
+        slope = (
+            np.where(self._squared, 2 * self._standard(actions), 1.0)
+            * self._shares
+            / self._deviation
+        )
         return np.asarray(own + (later * slope) @ (self._column[:, None] == np.arange(self._acted)))
 
     def _driven_by(self, actions: Array) -> Array:
         """Return what the means (..., m) follow."""
-        standard = (actions[..., self._column] - self._mean) / self._deviation
+        standard = self._standard(actions)
         return np.where(self._squared, standard * standard, standard)
+
+    def _standard(self, actions: Array) -> Array:
+        """Return each mean's action (..., m) in standard units."""
+        return np.asarray((actions[..., self._column] - self._mean) / self._deviation)
 
 
 def fit_filters(
