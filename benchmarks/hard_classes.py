@@ -17,6 +17,7 @@ from benchmarks.hard_systems import (
     HeatedStream,
     HeatingMotor,
     Levitation,
+    Rover,
     StiffeningBeam,
     WalledPendulum,
     WornArm,
@@ -68,6 +69,18 @@ def joints(draw: int) -> Material:
     """Return an arm of six joints: 4 recordings of 600 ticks, and tests of 4 more."""
     system = WornArm(joints=6)
     return _material(system, held(system, 0.4), draw, 600, noise=0.002)
+
+
+def rover(draw: int) -> Material:
+    """Return a rover: 4 recordings of 600 ticks about its home; tests there, and far away."""
+    system = Rover()
+    policy = held(system, 0.8)
+    learned = dataset(system, policy, 5, 600, draw, noise=0.002)
+    tests = {
+        name: dataset(Rover(home), policy, 4, 600, draw + _TESTS, noise=0.002)
+        for name, home in (("at home", (0.0, 0.0)), ("far away", (60.0, -40.0)))
+    }
+    return Material(learned[:4], learned[4:], tests)
 
 
 def loop(draw: int) -> Material:
@@ -163,6 +176,12 @@ _ALL = (
         "six joints with dry friction, encoders behind play, .2 % noise: 4 training, 1 validation"
         " and 4 test recordings of 600 ticks; errors summed over 6 observations",
         joints,
+    ),
+    _task(
+        "rover",
+        "rover whose wheels slip, .2 % noise: 4 training and 1 validation recordings of 600 ticks"
+        " about its home; tests there, and far away; errors summed over 4 observations",
+        rover,
     ),
     _task(
         "loop",

@@ -58,6 +58,48 @@ class WalledPendulum:
 
 
 @dataclass(frozen=True)
+class Rover:
+    """A rover on a plane, the same everywhere. State (x, y, heading, speed, yaw rate).
+
+    Its wheels slip the more, the harder they drive. Observed are x and y, and cosine and sine of
+    the heading, as odometry tells them. ``home`` is where it starts.
+    """
+
+    home: tuple[float, float] = (0.0, 0.0)
+    period: float = 0.1
+    observation_names: tuple[str, ...] = ("x", "y", "cos", "sin")
+    action_names: tuple[str, ...] = ("drive", "steer")
+
+    @property
+    def action_limits(self) -> tuple[Array, Array]:
+        """Return the range of commands."""
+        return np.array([-1.0, -1.0]), np.array([2.0, 1.0])
+
+    def initial_state(self, generator: np.random.Generator) -> Array:
+        """Return a rover at rest near its home, looking anywhere."""
+        place = np.array(self.home) + generator.uniform(-0.5, 0.5, 2)
+        return np.array([*place, generator.uniform(-np.pi, np.pi), 0.0, 0.0])
+
+    def step(self, state: Array, action: Array) -> Array:
+        """Return the state (..., 5) one tick later."""
+        x, y, heading, speed, rate = np.moveaxis(state, -1, 0)
+        h = self.period / _STEPS
+        for _ in range(_STEPS):
+            force = 3 * np.tanh(action[..., 0]) - speed - 0.4 * speed * abs(speed)
+            speed = speed + h * force
+            rate = rate + h * (1.5 * action[..., 1] * np.tanh(2 * speed) - rate) / 0.3
+            heading = heading + h * rate
+            x = x + h * speed * np.cos(heading)
+            y = y + h * speed * np.sin(heading)
+        return np.stack([x, y, heading, speed, rate], axis=-1)
+
+    def observe(self, state: Array) -> Array:
+        """Return place and direction (..., 4)."""
+        heading = state[..., 2:3]
+        return np.concatenate([state[..., :2], np.cos(heading), np.sin(heading)], axis=-1)
+
+
+@dataclass(frozen=True)
 class HeatingMotor:
     """A motor whose voltage acts ticks later, with dry friction and a winding that heats up.
 

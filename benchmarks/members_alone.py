@@ -9,9 +9,9 @@ import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import EnsembleModel, EnsembleParts
-from rffpsr_ros.models.low_passed.model import LowPassedModel, behind_filters
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.more.behind import behind_the_same, core_of
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 
@@ -33,10 +33,11 @@ def members_alone(model: PredictiveModel[Any]) -> PredictiveModel[Any]:
 
     Where they have no weight at all they count alike; an ensemble without any is returned as it is.
     """
-    if isinstance(model, LowPassedModel):
-        return behind_filters(members_alone(model.parts.inner), model.parts.filters)
-    if not isinstance(model, EnsembleModel):
-        return model
+    core = core_of(model)
+    return behind_the_same(_alone(core), model) if isinstance(core, EnsembleModel) else model
+
+
+def _alone(model: EnsembleModel) -> PredictiveModel[Any]:
     members, weights = model.parts.members, model.parts.weights
     own = [place for place, one in enumerate(members) if isinstance(one, RFFPSRModel)]
     if not own:

@@ -26,7 +26,7 @@ LEARNS = 50
 """Ticks more, of which an adaptation learns."""
 PERIOD_NS = 100_000_000
 COMPILED = (
-    *("rff_psr", "rff_psr without terms", "compressed", "low_passed"),
+    *("rff_psr", "rff_psr without terms", "compressed", "low_passed", "moving_origin"),
     *("ensemble", "ensemble with limits"),
 )
 """Samples of which something is compiled."""

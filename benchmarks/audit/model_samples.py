@@ -30,6 +30,7 @@ from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.low_passed.learner import LowPassed
+from rffpsr_ros.models.moving_origin.learner import MovingOrigin
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import model_kinds
 from rffpsr_ros.models.rff_arx.learner import RFFARX
@@ -70,6 +71,7 @@ LEARNED: dict[str, Callable[[], Any]] = {
     "hse_psr": lambda: HSEPSR(past=3, future=2, rank=4),
     "io_hmm": lambda: IOHMM(past=2, future=1),
     "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1),
+    "moving_origin": lambda: MovingOrigin(SingleRFFPSR(**SMALL), [1]),
     "low_passed": lambda: LowPassed(SingleRFFPSR(**SMALL), (5, 20), squares=True),
     "ensemble": lambda: RFFPSR(**SMALL, folds=2),
 }

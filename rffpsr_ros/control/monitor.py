@@ -68,7 +68,7 @@ class ObservationMonitor:
         width = np.zeros(len(self._names)) if known is None else known.high - known.low
         self._band = _band(model, width)
         self._low = self._high = None
-        if known is not None and tolerance.range_margin:
+        if (known := model.known_range.observations) is not None and tolerance.range_margin:
             self._low = known.low - tolerance.range_margin * width
             self._high = known.high + tolerance.range_margin * width
         self.begin()

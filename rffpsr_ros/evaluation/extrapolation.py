@@ -40,7 +40,7 @@ def extrapolations(
     """Return the columns that leave the model's range at some ticks, the most frequent first."""
     if not trajectories:
         return []
-    known, signature = model.trained_range, model.signature
+    known, signature = model.known_range, model.signature
     sides = (
         (known.observations, signature.observation_names, "observations"),
         (known.actions, signature.action_names, "actions"),

@@ -36,6 +36,7 @@ DESCRIBED: Mapping[str, Callable[[Any], Description]] = {
     "last_observation": describe_last_observation,
     "ensemble": lambda model: describe_ensemble(model, description),
     "compressed": lambda model: describe_compressed(model, description),
+    "moving_origin": lambda model: description(model.parts.inner),
     "low_passed": lambda model: describe_low_passed(model, description),
 }
 """By the kind that a model file names."""

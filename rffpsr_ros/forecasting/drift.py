@@ -90,7 +90,7 @@ class DriftTest:
     def __init__(
         self, model: PredictiveModel[Any], horizon: int, reference: Array | None = None
     ) -> None:
-        self._known = model.trained_range.observations
+        self._known = model.known_range.observations
         self._horizon = horizon
         self._typical: Array | None = None
         self._wide: Array | None = None

@@ -32,7 +32,7 @@ class Novelty:
     """
 
     def __init__(self, model: PredictiveModel[Any]) -> None:
-        self._ranges = model.trained_range
+        self._ranges = model.known_range
         self._rare = None if model.bands is None else model.bands.half_width(RARE, 1)[0]
         self._met: deque[tuple[bool, bool]] = deque(maxlen=JUDGED)
 

@@ -173,6 +173,11 @@ class PredictiveModel(ABC, Generic[StateT]):
         )
         return TrainedRange(*(one and InputRange(one.low, one.high) for one in scalings))
 
+    @property
+    def known_range(self) -> TrainedRange:
+        """Return where inputs are nothing new: without bounds where size does not matter."""
+        return self.trained_range
+
     def sound_state(self, state: StateT) -> StateT:
         """Return the state itself, or the initial one if its numbers can no longer be used.
 

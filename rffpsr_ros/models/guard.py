@@ -46,7 +46,7 @@ class Guard:
         self.model = model
         signature = model.signature
         columns = len(signature.observation_names), len(signature.action_names)
-        self.gate = InputGate(model.trained_range, columns, thresholds)
+        self.gate = InputGate(model.known_range, columns, thresholds)
         self.replaced = 0
 
     def update(self, state: Any, action: Array, observation: Array, number: int) -> Any:

@@ -35,3 +35,19 @@ def _stacked(parts: Sequence[Any]) -> Any:
         return np.stack(plain)
     entries = [_stacked(entry) for entry in zip(*plain, strict=True)]
     return first._make(entries) if hasattr(first, "_make") else tuple(entries)
+
+
+def with_state(batch: StateT, place: int, state: StateT) -> StateT:
+    """Return a batch of states in which another one stands at a place."""
+    return _put(batch, place, state)  # type: ignore[no-any-return]
+
+
+def _put(parts: Any, place: int, part: Any) -> Any:
+    """Return arrays, or tuples of such, with others at a place of their leading axis."""
+    if isinstance(parts, np.ndarray):
+        changed = parts.copy()
+        changed[place] = part
+        return changed
+    plain = getattr(part, "plain", part)
+    entries = [_put(many, place, one) for many, one in zip(parts, plain, strict=True)]
+    return parts._make(entries) if hasattr(parts, "_make") else tuple(entries)

@@ -60,6 +60,16 @@ def _ensemble_parts(
     return members_taking_part([*candidates, *beyond.joining], weights, blend.limits, reach)
 
 
+def of_fold(
+    prepared: Preparation, candidates: Sequence[Candidate], blend: Blend, fold: int
+) -> EnsembleModel:
+    """Return the ensemble of those models that have not learned from what a fold holds out."""
+    alone = [one._replace(members=one.by_fold[fold : fold + 1]) for one in candidates]
+    parts = members_taking_part(alone, blend.weights, blend.limits, blend.reach)
+    signature = Signature.of(prepared.recordings[0])
+    return EnsembleModel(signature, TrainingRecord(), parts)
+
+
 def members_taking_part(
     candidates: Sequence[Candidate],
     weights: Array,

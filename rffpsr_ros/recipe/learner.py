@@ -26,15 +26,16 @@ from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.recipe.blend import blend
-from rffpsr_ros.recipe.calibrate import calibrate
+from rffpsr_ros.recipe.calibrate import calibrate, of_fold
 from rffpsr_ros.recipe.candidates import Candidate, baselines
 from rffpsr_ros.recipe.everything import Everything, learn_from_everything, with_everything
+from rffpsr_ros.recipe.free_observations import Judged, with_moving_origin
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.more.kept import Learned, keep
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.slow_actions import Setting, set_up, with_slow_actions
+from rffpsr_ros.recipe.slow.actions import Setting, set_up, with_slow_actions
 from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -106,6 +107,7 @@ class RFFPSR:
             "narx_past": 0,
             "narx_features": 0,
             "margin": 0.1,
+            "moving_origin": "off",
         }
         return cls(**(of_paper | options))
 
@@ -267,6 +269,17 @@ def _fit_ensemble(
     model: PredictiveModel[Any] = by_fold
     if everything is not None:
         model = with_everything(by_fold, count, everything.models)
+    if prepared.options.moving_origin == "auto":
+        model = with_moving_origin(
+            model,
+            [
+                Judged(of_fold(prepared, candidates, blended, place), fold.held_out)
+                for place, fold in enumerate(prepared.folds)
+            ],
+            prepared.recordings,
+            prepared.options,
+            settings,
+        )
     if setting.filters is not None:
         model = behind_filters(model, setting.filters)
     return _Fitted(model, by_fold, stages, prepared.folds, everything)

@@ -292,6 +292,17 @@ class RecipeSettings:
     """With a smaller weight beyond the horizon than this, a single output-error model is
     enough."""
 
+    # free observations
+
+    free_windows: int = 150
+    """Windows of each fold that are moved, evenly spread over what it holds out."""
+
+    free_remains: float = 1e-3
+    """Of such a move forecasts lack so large a share, in squares: positions 5e-5, noise .007."""
+
+    free_within: float = 1.1
+    """So many times are they off as before, in squares: a position 1.03, one on a spring 2."""
+
     # learn more
 
     more_iterations: int = 30

@@ -25,6 +25,7 @@ def monitor(**tolerance: Any) -> ObservationMonitor:
     model: Any = SimpleNamespace(
         signature=SimpleNamespace(observation_names=("left", "right"), period=0.1),
         trained_range=TrainedRange(InputRange(np.full(2, -10.0), np.full(2, 10.0))),
+        known_range=TrainedRange(InputRange(np.full(2, -10.0), np.full(2, 10.0))),
         bands=Bands(np.array(COVERAGES), np.full((len(COVERAGES), 1, 2), 0.1)),
         history_length=0,
         predict=predict,

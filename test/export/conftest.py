@@ -21,6 +21,8 @@ from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.low_passed.learner import LowPassed
+from rffpsr_ros.models.moving_origin.learner import MovingOrigin
+from rffpsr_ros.models.moving_origin.model import MovingOriginModel
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.rff_arx.learner import RFFARX
@@ -56,6 +58,12 @@ def with_gaps(run: Trajectory) -> Trajectory:
     for start in range(150, len(seen), 170):
         seen[start : start + 8] = np.nan
     return Trajectory(seen, run.actions, run.period)
+
+
+def at_home() -> MovingOriginModel:
+    """Return a model that saw so much that no run leaves it: no origin moves in what is written."""
+    far = [Trajectory(3 * run.observations, run.actions, run.period) for run in recordings(1)]
+    return MovingOrigin(LinearARX(past=3, future=4), [0]).fit([*recordings(3), *far])
 
 
 def held() -> EnsembleModel:
@@ -113,6 +121,7 @@ LEARNED: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "ensemble with limits": held,
     "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(LinearARX(past=3, future=4), 1).fit(recordings(3)),
+    "moving_origin": at_home,
     "low_passed": lambda: LowPassed(LinearARX(past=3, future=4), (9,), True).fit(recordings(3)),
 }
 

@@ -29,6 +29,7 @@ from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.low_passed.learner import LowPassed
+from rffpsr_ros.models.moving_origin.learner import MovingOrigin
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import Kind, kinds, model_class, model_kinds
@@ -105,6 +106,7 @@ CASES = {
     "io_hmm": Case(IOHMM(past=2), discrete),
     "ensemble": Case(Blended()),
     "compressed": Case(Compressed(LinearARX(past=3, future=4, ridge=1e-4), 1)),
+    "moving_origin": Case(MovingOrigin(LinearARX(past=3, future=4, ridge=1e-4), [0])),
     "low_passed": Case(LowPassed(LinearARX(past=3, future=4, ridge=1e-4), (5.0, 9.0), True)),
 }
 every_kind = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -19,6 +19,7 @@ from rffpsr_ros.models.hse_psr.learner import HSEPSR
 from rffpsr_ros.models.io_hmm.learner import IOHMM
 from rffpsr_ros.models.kalman.learner import Kalman
 from rffpsr_ros.models.low_passed.learner import LowPassed
+from rffpsr_ros.models.moving_origin.learner import MovingOrigin
 from rffpsr_ros.models.n4sid.learner import N4SID
 from rffpsr_ros.models.output_error.learner import OutputError
 from rffpsr_ros.models.registry import kinds
@@ -100,6 +101,7 @@ MODELS: dict[str, Callable[[], PredictiveModel[Any]]] = {
     "ensemble with limits": limited,
     "ensemble within reach": within_reach,
     "compressed": lambda: Compressed(SingleRFFPSR(**SMALL), 1).fit(recordings()),
+    "moving_origin": lambda: MovingOrigin(SingleRFFPSR(**SMALL), [0]).fit(recordings()),
     "low_passed": lambda: LowPassed(SingleRFFPSR(**SMALL), (5, 20), True).fit(recordings()),
 }
 ONE_SHOT = {"rff_arx in one shot", "rff_psr with a window head"}

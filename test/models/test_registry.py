@@ -103,9 +103,8 @@ def test_the_kind_that_is_learned_by_default_stands_first_and_baselines_last() -
     use_actions = [kind.uses_actions for kind in offered_kinds()]
     assert use_actions == sorted(use_actions, reverse=True)
     assert not kinds()["last_observation"].uses_actions
-    assert {"ensemble", "compressed", "low_passed", "output_error", "state_space"}.isdisjoint(
-        OFFERED
-    )
+    of_others = {"ensemble", "compressed", "low_passed", "moving_origin"}
+    assert {*of_others, "output_error", "state_space"}.isdisjoint(OFFERED)
 
 
 def test_what_a_kind_lacks_is_not_found() -> None:

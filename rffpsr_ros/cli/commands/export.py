@@ -19,6 +19,7 @@ from rffpsr_ros.cli.outputs import whole_folder
 from rffpsr_ros.cli.parser import Parser, whole_number
 from rffpsr_ros.export.files import FORMATS, HORIZON, exported, written
 from rffpsr_ros.models.loading import load_model
+from rffpsr_ros.recipe.more.behind import free_names
 
 
 def add_arguments(parser: Parser) -> None:
@@ -43,9 +44,15 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the files."""
     name = arguments.name or _named_after(Path(arguments.model))
     with whole_folder(arguments.out) as folder:
-        files = exported(load_model(arguments.model), arguments.format, name, arguments.horizon)
+        model = load_model(arguments.model)
+        files = exported(model, arguments.format, name, arguments.horizon)
         written(files, folder)
     say(f"{arguments.out}: {', '.join(files)}")
+    if free := free_names(model):
+        say(
+            "what was written moves no origin: beyond the range recorded, give it"
+            f" {', '.join(free)} relative to a place of your own, and add that to forecasts"
+        )
 
 
 def _named_after(path: Path) -> str:

@@ -145,6 +145,11 @@ class AdaptiveModel(PredictiveModel[AdaptiveState]):
         return self.parts.model.trained_range
 
     @property
+    def known_range(self) -> TrainedRange:
+        """Return the range in which inputs are nothing new."""
+        return self.parts.model.known_range
+
+    @property
     def events(self) -> Callable[[AdaptiveState], Any] | None:
         """What counts events of a state; None if the model has nothing that does."""
         count = getattr(self.parts.model, "events", None)

@@ -52,7 +52,15 @@ class LowPassedModel(PredictiveModel[LowPassedState]):
     @property
     def trained_range(self) -> TrainedRange:
         """Return the inner model's, of observations and actions."""
-        observations, actions = self.parts.inner.trained_range
+        return self._without_means(self.parts.inner.trained_range)
+
+    @property
+    def known_range(self) -> TrainedRange:
+        """Return the inner model's, of observations and actions."""
+        return self._without_means(self.parts.inner.known_range)
+
+    def _without_means(self, inner: TrainedRange) -> TrainedRange:
+        observations, actions = inner
         acted = len(self.parts.filters.mean)
         own = actions and InputRange(actions.low[:acted], actions.high[:acted])
         return TrainedRange(observations, own)

@@ -99,6 +99,10 @@ class RFFPSROptions:
     slow_actions
         Whether running means of actions and of their squares stand beside the actions, over longer
         than windows hold; "auto": where these explain what forecasts miss, and help.
+    moving_origin
+        Whether observations that leave the range of the recordings are followed about an origin
+        that moves along; "auto": those on whose size the robot's law does not depend, by moved
+        windows of held-out recordings.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are a candidate too; 0: not.
@@ -146,6 +150,7 @@ class RFFPSROptions:
     narx_learning: OffAutoOn = "auto"
     narx_units: LearnedUnits = "auto"
     slow_actions: OffAuto = "auto"
+    moving_origin: OffAuto = "auto"
     short_past: int = 2
     margin: float = 0.25
     folds: int | None = None
@@ -159,7 +164,7 @@ class RFFPSROptions:
         InputError
             If an option has the wrong type or is out of its range.
         """
-        for name in ("narx_affine", "narx_learning", "slow_actions"):
+        for name in ("narx_affine", "narx_learning", "slow_actions", "moving_origin"):
             choice: Any = getattr(self, name)
             if isinstance(choice, bool):  # as YAML reads the words on and off
                 object.__setattr__(self, name, "on" if choice else "off")

@@ -18,7 +18,6 @@ from rffpsr_ros.models.arx.more import sums_of
 from rffpsr_ros.models.arx.regression import Sums
 from rffpsr_ros.models.contract import PredictiveModel, Signature
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.low_passed.model import LowPassedModel
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.rff_psr.two_stage_fit import TrainingData, TwoStageFit, two_stage_options
@@ -26,6 +25,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.contents import holds
 from rffpsr_ros.psr.streaming import KeptSums, KeptTwoStages, keep_two_stages
 from rffpsr_ros.recipe.everything import options_of
+from rffpsr_ros.recipe.more.behind import core_of
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 KEPT_TICKS = 4500
@@ -112,10 +112,9 @@ def members_of(model: PredictiveModel[Any]) -> tuple[PredictiveModel[Any], ...]:
 def judged(model: PredictiveModel[Any], kept: Kept) -> PredictiveModel[Any]:
     """Return the model that is judged on what its members have not learned from.
 
-    Where actions are low-passed it is the model behind the filters.
+    It is the one behind all that stands before it.
     """
-    if isinstance(model, LowPassedModel):
-        model = model.parts.inner
+    model = core_of(model)
     if kept.everything is None:
         return model
     return kept.everything.by_fold.replaced(signature=model.signature)  # with its channels

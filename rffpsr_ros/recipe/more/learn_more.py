@@ -20,13 +20,14 @@ from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.arx.more import sums_of, with_sums
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.low_passed.model import LowPassedModel, behind_filters
+from rffpsr_ros.models.low_passed.model import LowPassedModel
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import workers_for
 from rffpsr_ros.parallel.workers import Pending, Workers
 from rffpsr_ros.progress import Progress, silent
+from rffpsr_ros.recipe.more.behind import behind_the_same, core_of
 from rffpsr_ros.recipe.more.blend import blended_anew
 from rffpsr_ros.recipe.more.everything import LearnAgain
 from rffpsr_ros.recipe.more.kept import (
@@ -73,16 +74,13 @@ def learn_more(
     recordings = [one.loaded() for one in recordings]
     check_columns(model.signature, recordings)
     filters = model.parts.filters if isinstance(model, LowPassedModel) else None
-    inner = model
     if filters is not None:
-        inner = model.parts.inner.replaced(record=model.record)
         recordings = [filters.trajectory(one) for one in recordings]
-    new, damage = checked_recordings(inner, kept, recordings, settings)
+    core = core_of(model).replaced(record=model.record)
+    new, damage = checked_recordings(core, kept, recordings, settings)
     with one_blas_thread(), workers_for(client, processes) as workers:
-        more = _learned_more(inner, kept, new, damage, forget, settings, report, workers)
-    if filters is None:
-        return more
-    made = behind_filters(more.model, filters)
+        more = _learned_more(core, kept, new, damage, forget, settings, report, workers)
+    made = behind_the_same(more.model, model)
     return more._replace(model=made.replaced(signature=model.signature))
 
 

@@ -20,7 +20,7 @@ from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.candidates import Family, families
 from rffpsr_ros.recipe.prepare import Preparation, prepare_sound
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.slow_causes import slow_causes
+from rffpsr_ros.recipe.slow.causes import slow_causes
 from rffpsr_ros.recipe.trials import FoldLearner
 from rffpsr_ros.recipe.window_choice import choose_windows
 

@@ -5,7 +5,7 @@ import pytest
 
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.slow_causes import slow_causes
+from rffpsr_ros.recipe.slow.causes import slow_causes
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.slow_systems import slow_runs
 

@@ -1,0 +1,1 @@
+"""Running means of actions for what is slower than windows are long."""
