@@ -65,6 +65,15 @@ def test_held_by_a_spring_no_position_is_free() -> None:
     assert not isinstance(model, MovingOriginModel)
 
 
+def test_compiled_it_forecasts_the_same_far_away(learned: Learned) -> None:
+    pytest.importorskip("numba")
+    live, run = learned.model.inference_model(), moved(travels(count=1, seed=4)[0], FAR)
+    assert live.compiled_form == "ensemble"
+    np.testing.assert_allclose(
+        errors_by_origin(live, run, 6, 0), errors_by_origin(learned.model, run, 6, 0), atol=1e-5
+    )
+
+
 def test_learning_goes_on(learned: Learned, tmp_path: Path) -> None:
     path, test = tmp_path / "model", travels(seed=1)
     learned.model.save(path)
