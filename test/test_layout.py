@@ -5,6 +5,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -83,9 +84,19 @@ def runs_later(node: ast.AST) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
 
-def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """Yield every imported module, its line, and whether merely importing the file imports it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, int, bool], ...]:
+    """Return every imported module, its line, and whether merely importing the file imports it."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[str, int, bool]]:
+    tree = parsed(path)
     later = {id(node) for part in ast.walk(tree) if runs_later(part) for node in ast.walk(part)}
     for node in ast.walk(tree):
         at_once = id(node) not in later
@@ -104,7 +115,7 @@ def imports(path: Path) -> Iterator[tuple[str, int, bool]]:
 
 def imported_in_the_end(path: Path) -> set[str]:
     """Return the modules of this package that a file imports, but for what types alone need."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     for_types = (node for node in ast.walk(tree) if isinstance(node, ast.If) and runs_later(node))
     unread = {line for node in for_types for line in range(node.lineno, 1 + (node.end_lineno or 0))}
     return {name for name, line, _ in imports(path) if name in MODULES and line not in unread}
@@ -212,7 +223,7 @@ def test_no_folder_is_flat_and_long() -> None:
 def test_no_class_has_the_name_of_another() -> None:
     places: dict[str, list[str]] = {}
     for module, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(module)
     assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
