@@ -54,6 +54,8 @@ def with_moving_origin(
 
     ``judged`` are such models as it is made of, ``recordings`` all of its data.
     """
+    if options.moving_origin == "off":
+        return model
     free = free_observations(judged, recordings, options, settings)
     if not free:
         return model

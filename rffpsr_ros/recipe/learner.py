@@ -269,17 +269,11 @@ def _fit_ensemble(
     model: PredictiveModel[Any] = by_fold
     if everything is not None:
         model = with_everything(by_fold, count, everything.models)
-    if prepared.options.moving_origin == "auto":
-        model = with_moving_origin(
-            model,
-            [
-                Judged(of_fold(prepared, candidates, blended, place), fold.held_out)
-                for place, fold in enumerate(prepared.folds)
-            ],
-            prepared.recordings,
-            prepared.options,
-            settings,
-        )
+    judged = [
+        Judged(of_fold(prepared, candidates, blended, place), fold.held_out)
+        for place, fold in enumerate(prepared.folds)
+    ]
+    model = with_moving_origin(model, judged, prepared.recordings, prepared.options, settings)
     if setting.filters is not None:
         model = behind_filters(model, setting.filters)
     return _Fitted(model, by_fold, stages, prepared.folds, everything)
