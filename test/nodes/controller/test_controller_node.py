@@ -248,8 +248,9 @@ def test_compiled_code_is_taken_up_under_control(
     ticks = 0
     while not robot.node.count("compiled code is ready:"):
         robot.tick_answered()
+        robot.peer.wait(1.0)  # planning without pause would starve the compiler, which is niced
         ticks += 1
-        assert ticks < 100_000, "a quarter of an hour, and no compiled code"
+        assert ticks < 1000, "a quarter of an hour, and no compiled code"
     for _ in range(20):
         robot.tick_answered()
     assert "control was stopped" not in robot.node.output
