@@ -51,3 +51,16 @@ def _put(parts: Any, place: int, part: Any) -> Any:
     plain = getattr(part, "plain", part)
     entries = [_put(many, place, one) for many, one in zip(parts, plain, strict=True)]
     return parts._make(entries) if hasattr(parts, "_make") else tuple(entries)
+
+
+def state_at(batch: StateT, place: int) -> StateT:
+    """Return the state at a place of a batch."""
+    return _taken(batch, place)  # type: ignore[no-any-return]
+
+
+def _taken(parts: Any, place: int) -> Any:
+    """Return what stands at a place of arrays' leading axis, or of those of tuples."""
+    if isinstance(parts, np.ndarray):
+        return np.asarray(parts[place])
+    entries = [_taken(part, place) for part in parts]
+    return parts._make(entries) if hasattr(parts, "_make") else tuple(entries)

@@ -18,7 +18,13 @@ def test_the_arm_is_collected_learned_and_followed(
     pytest.importorskip("pydrake", reason="needs Drake: pip install drake")
     pytest.importorskip("matplotlib")
     words = ["--episodes", str(EPISODES), "--duration", "5", "--out", str(tmp_path / "out")]
-    for setting in ("iterations=40", "features=60", "narx_learning=off", "narx_affine=off", "folds=1"):
+    for setting in (
+        "iterations=40",
+        "features=60",
+        "narx_learning=off",
+        "narx_affine=off",
+        "folds=1",
+    ):
         words += ["--set", f"learning.{setting}"]
     words += ["--images", str(tmp_path), "--json", str(tmp_path / "figures.json")]
     done = subprocess.run(

@@ -13,9 +13,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.input_gate import InputRange, TrainedRange
+from rffpsr_ros.models.input_gate import REJECTION_THRESHOLD, InputRange, TrainedRange
 from rffpsr_ros.models.rff_psr.filter_monitor import Events
-from rffpsr_ros.models.state_batches import with_state
+from rffpsr_ros.models.state_batches import state_at, with_state
 from rffpsr_ros.models.tick_window import append_rows
 from rffpsr_ros.models.usable import usable
 from rffpsr_ros.numerics.arrays import Array
@@ -23,6 +23,9 @@ from rffpsr_ros.numerics.contents import holds, sizes
 
 HISTORIES = 2
 """So many times as many ticks are followed anew as a history must have to tell of a state."""
+
+_MOST = 1e100
+"""Of absurd values no more is kept: their squares must not overflow."""
 
 LEAST_TICKS = 20
 """So many at the least: some models follow what happens and have no such history."""
@@ -114,20 +117,16 @@ class MovingOriginModel(PredictiveModel[MovingOriginState]):
         self, state: MovingOriginState, action: Array, observation: Array
     ) -> MovingOriginState:
         """Return the state after an action (d_a,) acted and an observation (d_o,) was seen."""
-        newest = _as_ticks(action, observation)
-        near, ticks = observation - state.origin, append_rows(state.ticks, newest[..., None, :])
+        near = observation - state.origin
         if observation.ndim == 1:
             if self._leaves(near):
-                return self._followed_anew(state, ticks)
-            return MovingOriginState(
-                self.parts.inner.advance(state.inner, action, near), state.origin, ticks
-            )
-        inner = self.parts.inner.advance(state.inner, action, near)
-        origin = np.broadcast_to(state.origin, observation.shape)
-        after = MovingOriginState(inner, origin, ticks)
-        for one in [place for place, row in enumerate(near) if self._leaves(row)]:
-            before = MovingOriginState(None, origin[one], state.ticks[one])
-            after = with_state(after, one, self._followed_anew(before, ticks[one]))
+                return self._beyond(state, action, observation)
+            return self._within(state, action, observation)
+        beyond = np.array([self._leaves(row) for row in near])
+        after = self._within(state, action, np.where(beyond[:, None], state.origin, observation))
+        for one in np.flatnonzero(beyond).tolist():
+            moved = self._beyond(state_at(state, one), action[one], observation[one])
+            after = with_state(after, one, moved)
         return after
 
     def forecast(self, state: MovingOriginState, actions: Array) -> Array:
@@ -176,18 +175,51 @@ class MovingOriginModel(PredictiveModel[MovingOriginState]):
         left = (near < self._low) | (near > self._high)
         return np.where(left, observation - self.parts.centre, origin)
 
-    def _followed_anew(self, before: MovingOriginState, ticks: Array) -> MovingOriginState:
-        """Return the state after ticks (P, ...) about the origin that their last one asks for."""
-        newest = self._seen(ticks[-1])
-        step = np.abs(newest - self._seen(before.ticks[-1]))
-        if (step > self._high - self._low).any():  # it was put elsewhere: nothing moves like that
-            ticks = np.concatenate([np.zeros_like(ticks[:-1]), ticks[-1:]])
-        origin = self._moved(before.origin, newest)
+    def _within(
+        self, state: MovingOriginState, action: Array, observation: Array
+    ) -> MovingOriginState:
+        """Return the state after a tick, about the same origin."""
+        ticks = append_rows(state.ticks, _as_ticks(action, observation)[..., None, :])
+        near = observation - state.origin
+        inner = self.parts.inner.advance(state.inner, action, near)
+        return MovingOriginState(inner, np.broadcast_to(state.origin, observation.shape), ticks)
+
+    def _beyond(
+        self, state: MovingOriginState, action: Array, observation: Array
+    ) -> MovingOriginState:
+        """Return the state after a tick that has left what was seen, about another origin.
+
+        An absurd value counts as missing, as of other models, unless the next one confirms it.
+        """
+        width, before = self._high - self._low, state.ticks[-1]
+        far = REJECTION_THRESHOLD * width
+        near = observation - state.origin
+        absurd = (near < self._low - far) | (near > self._high + far)
+        confirmed = np.abs(observation - self._told(before)) <= width
+        if before[-1] and (absurd & ~confirmed).any():
+            struck = self._within(state, action, np.where(absurd, np.nan, observation))
+            kept = np.where(
+                absurd, np.clip(observation, -_MOST, _MOST), self._told(struck.ticks[-1])
+            )
+            struck.ticks[-1, self._acted : self._acted + self._observed] = kept
+            return struck
+        ticks = append_rows(state.ticks, _as_ticks(action, observation)[None])
+        step = np.abs(observation - self._seen(before))
+        if absurd.any() or (step > width).any():  # it was put elsewhere: nothing moves like that
+            ticks[:-1] = 0.0
+        return self._followed_anew(ticks, self._moved(state.origin, observation))
+
+    def _followed_anew(self, ticks: Array, origin: Array) -> MovingOriginState:
+        """Return the state after ticks (P, ...), about an origin."""
         inner = self.parts.inner.initial_state()
         for tick in ticks[ticks[:, -1] > 0]:
             near = self._seen(tick) - origin
             inner = self.parts.inner.advance(inner, tick[: self._acted], near)
         return MovingOriginState(inner, origin, ticks)
+
+    def _told(self, tick: Array) -> Array:
+        """Return what a row of ticks keeps of its observation (d_o,): absurd values, too."""
+        return tick[self._acted : self._acted + self._observed]
 
     def _seen(self, tick: Array) -> Array:
         """Return the observation (d_o,) of a row of ticks, NaN where it was missing."""

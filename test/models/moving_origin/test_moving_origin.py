@@ -100,11 +100,32 @@ def test_history_and_ticks_lead_to_the_same_place(model: MovingOriginModel) -> N
 
 def test_what_is_put_elsewhere_does_not_move_there(model: MovingOriginModel) -> None:
     run = travels(count=1, seed=10, ticks=40)[0]
-    state, last = followed(model, run), moved(run, FAR)
+    state, last = followed(model, run), moved(run, 200)
     jumped = model.update(state, last.actions[-1], last.observations[-1])
     anew = model.update(model.initial_state(), last.actions[-1], last.observations[-1])
     np.testing.assert_array_equal(model.predict(jumped, PLAN), model.predict(anew, PLAN))
     assert abs(model.predict(jumped, PLAN)[:, 0] - last.observations[-1, 0]).max() < 10
+
+
+@pytest.mark.parametrize("absurd", [FAR, -1e30, 1e300])
+def test_an_absurd_position_counts_as_missing_until_the_next_one_confirms_it(
+    model: MovingOriginModel, absurd: float
+) -> None:
+    run = travels(count=1, seed=10, ticks=40)[0]
+    state, action = followed(model, run), run.actions[-1]
+    struck = model.update(state, action, np.array([absurd, 0.1]))
+    missing = model.update(state, action, np.array([np.nan, 0.1]))
+    np.testing.assert_array_equal(model.predict(struck, PLAN), model.predict(missing, PLAN))
+    assert model.sound_state(struck) is struck
+    back = model.update(struck, action, run.observations[-1])
+    np.testing.assert_array_equal(
+        model.predict(back, PLAN),
+        model.predict(model.update(missing, action, run.observations[-1]), PLAN),
+    )
+    there = np.array([FAR + 1.0, 0.1])
+    other = model.update(struck, action, there)
+    expected = FAR if absurd == FAR else 0.0
+    assert abs(model.predict(other, PLAN)[:, 0] - expected).max() < 20
 
 
 def test_missing_positions_move_nothing(model: MovingOriginModel) -> None:
