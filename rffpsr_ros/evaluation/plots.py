@@ -123,6 +123,8 @@ def plot_forecast(
 ) -> None:
     """Draw each model's forecasts ``lead`` ticks ahead over the observations, into ``path``.
 
+    The forecast before the first tick is left out: it knows nothing yet of where the robot is.
+
     Raises
     ------
     InputError
@@ -139,11 +141,12 @@ def plot_forecast(
         axes.plot(seconds, truth, color="black", linewidth=1.5, label="recorded")
         axes.set_ylabel(name)
         axes.grid(True, alpha=0.25)
+    start = min(1, len(trajectory) - lead)
     for i, (label, model) in enumerate(models.items()):
-        chunks = [chunk[:, lead - 1] for _, chunk in forecasts(model, trajectory, lead)]
+        chunks = [chunk[:, lead - 1] for _, chunk in forecasts(model, trajectory, lead, start)]
         for axes, forecast in zip(rows, np.concatenate(chunks).T, strict=True):
             axes.plot(
-                seconds[lead - 1 :],
+                seconds[lead - 1 + start :],
                 forecast,
                 color=COLOURS[i % len(COLOURS)],
                 linewidth=1.2,

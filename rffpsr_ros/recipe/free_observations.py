@@ -61,9 +61,8 @@ def with_moving_origin(
         return model
     names = ", ".join(model.signature.observation_names[one] for one in free)
     told = (
-        f"the robot moves by the same law wherever {names} {'are' if len(free) > 1 else 'is'}:"
-        " forecasts err no more where recordings are moved; beyond their range the origin moves"
-        " along"
+        f"the robot moves by the same law wherever {names} {'are' if len(free) > 1 else 'is'}, as"
+        " moved recordings are forecast as well; beyond the range recorded it is forecast as within"
     )
     record = replace(model.record, notes=(*model.record.notes, told))
     return about_moving_origin(model.replaced(record=record), free, recordings)
