@@ -29,13 +29,15 @@ from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.calibrate import calibrate, of_fold
 from rffpsr_ros.recipe.candidates import Candidate, baselines
 from rffpsr_ros.recipe.everything import Everything, learn_from_everything, with_everything
-from rffpsr_ros.recipe.free_observations import Judged, with_moving_origin
+from rffpsr_ros.recipe.free.changes_only import with_changes_only
+from rffpsr_ros.recipe.free.observations import Judged, with_moving_origin
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.more.kept import Learned, keep
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.select import select
+from rffpsr_ros.recipe.setting import Setting, set_up
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.slow.actions import Setting, set_up, with_slow_actions
+from rffpsr_ros.recipe.slow.actions import with_slow_actions
 from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -182,6 +184,10 @@ class RFFPSR:
             if len(prepared.folds) == 1:
                 return _fit_single(prepared, settings, progress, workers)
             setting = set_up(prepared, settings, progress, workers)
+            if not few:
+                setting, settings = with_changes_only(
+                    prepared, setting, self.options, settings, progress, workers
+                )
             if self.options.slow_actions == "auto" and not few:
                 setting = with_slow_actions(setting, self.options, settings, progress, workers)
             return _fit_ensemble(setting, settings, few, progress, workers)

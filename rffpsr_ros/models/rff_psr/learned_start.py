@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rffpsr_ros.data.change_coordinates import usual_changes
+from rffpsr_ros.data.change_coordinates import changes_alone, usual_changes
 from rffpsr_ros.data.preparation import Prepared
 from rffpsr_ros.models.rff_psr.finalise import standard_limits
 from rffpsr_ros.models.rff_psr.fit_segments import (
@@ -21,7 +21,7 @@ from rffpsr_ros.psr.initialisation import InitialPredictor, Starts
 from rffpsr_ros.psr.narx_term import NarxTerm, narx_whitening
 from rffpsr_ros.psr.predictor import TrainableParameters
 from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
-from rffpsr_ros.psr.refinement.learned_units import learned_kind
+from rffpsr_ros.psr.refinement.learned_units import learned_as
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
 
@@ -71,10 +71,13 @@ def with_features_learned_on(
     ``alone`` has the ARX term as it is fitted alone. The state has no weight, as at first.
     """
     narx = start.structure.narx
-    kind = None if narx is None else learned_kind(narx)
-    if kind is None or not settings.features.steps:
+    known = None if narx is None else learned_as(narx)
+    if known is None or not settings.features.steps:
         return None
-    learning = replace(settings.features, kind=kind)
+    kind, units = known
+    columns = len(prepared.observation_scaling.mean)
+    free = changes_alone(units, start.structure.narx_past, columns)
+    learning = replace(settings.features, kind=kind, changes_only=free)
     found = _learned(prepared, start, alone, options, settings, learning, generator, progress)
     return None if found is None else found[0]
 

@@ -138,8 +138,11 @@ class Sigmoids:
 
 
 def _before(mapped: Array, window_map: Array) -> Array:
-    """Return V where this is V times the map."""
-    return np.linalg.solve(window_map.T.astype(float), mapped.T.astype(float)).T
+    """Return V where this is V times the map; 0 what nothing of a window reaches."""
+    window_map = window_map.astype(float)
+    if window_map.any(axis=1).all():
+        return np.linalg.solve(window_map.T, mapped.T.astype(float)).T
+    return np.asarray(mapped.astype(float) @ np.linalg.pinv(window_map))
 
 
 def _is_identity(projection: Array) -> bool:
@@ -156,10 +159,13 @@ UNITS: Mapping[str, Units] = {"waves": Waves(), "sigmoids": Sigmoids()}
 """By the names of the option ``narx_units``."""
 
 
-def learned_kind(features: Features) -> str | None:
-    """Return the name of the units that the features were learned as; None of drawn ones."""
+def learned_as(features: Features) -> tuple[str, Array] | None:
+    """Return the name of the units that features were learned as, and these units V (D, d_x).
+
+    They are units of windows as they are. None of drawn features.
+    """
     if isinstance(features, KernelMap):
         return None
     same = np.eye(features.inputs)
-    found = (kind for kind, units in UNITS.items() if units.found_in(features, same) is not None)
-    return next(found, None)
+    found = ((kind, units.found_in(features, same)) for kind, units in UNITS.items())
+    return next(((kind, learned) for kind, learned in found if learned is not None), None)

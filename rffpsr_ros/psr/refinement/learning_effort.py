@@ -47,6 +47,9 @@ class FeatureLearningOptions:
     Held near its start at first, a model does not run into a corner that forecasts well where it
     was trained, and fails beyond; held so for ever it could not change as much as some have to."""
 
+    changes_only: tuple[int, ...] = ()
+    """Columns of observations of which features see only the changes, not how large they are."""
+
     state: bool = False
     """Whether the predictive state takes part in the readout that is learned; steps then take
     longer."""

@@ -91,7 +91,7 @@ def learning_task(
     arx_map = change_map(structure.arx_past, changes, acted)
     with_one = np.eye(len(arx_map) + 1)
     with_one[:-1, :-1] = arx_map
-    window_map = change_map(structure.narx_past, changes, acted)
+    window_map = change_map(structure.narx_past, changes, acted, options.changes_only)
     train = train.astype(np.float64)
     shape = (train.target.shape[1], len(train.target))
     states = np.zeros((*shape, 0))

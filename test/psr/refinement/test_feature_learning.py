@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as given_any
 from hypothesis import strategies as st
 
-from rffpsr_ros.data.change_coordinates import change_map, usual_changes
+from rffpsr_ros.data.change_coordinates import change_map, changes_alone, usual_changes
 from rffpsr_ros.data.preparation import Start
 from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Run
@@ -17,7 +17,7 @@ from rffpsr_ros.psr.filter_step import Conditioning
 from rffpsr_ros.psr.fourier_features import FeatureMap
 from rffpsr_ros.psr.predictor import FixedStructure, Limits, TrainableParameters
 from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_features
-from rffpsr_ros.psr.refinement.learned_units import UNITS, learned_kind
+from rffpsr_ros.psr.refinement.learned_units import UNITS, learned_as
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_objective import Objective, random_mixtures
 from rffpsr_ros.psr.refinement.rolling import FeedbackModel, Learnable, Rollouts, predictions
@@ -298,14 +298,38 @@ def test_units_are_found_again_in_their_features(kind: str) -> None:
     found = units.found_in(features, given)
     assert found is not None
     np.testing.assert_allclose(found, learned, rtol=0, atol=1e-12)
-    assert learned_kind(features) == kind
+    known = learned_as(features)
+    assert known is not None
+    assert known[0] == kind
+    size = len(given)
+    np.testing.assert_allclose(known[1][:, :size], learned[:, :size] @ given, atol=1e-12)
     others = (units.found_in(features, given) for name, units in UNITS.items() if name != kind)
     assert all(other is None for other in others)
 
 
+@pytest.mark.parametrize("kind", UNITS)
+def test_units_that_see_changes_only_do_so_and_are_told(kind: str) -> None:
+    """Windows [last 3 observations of 2 columns, last 4 actions]; the second column is moved."""
+    generator, units = np.random.default_rng(3), UNITS[kind]
+    given = change_map(3, np.array([0.5, 2.0]), 1, [1])
+    learned = generator.standard_normal((6, len(given) + units.offset))
+    features = units.features(learned, given)
+    windows = generator.standard_normal((5, len(given)))
+    moved = windows + 3.0 * (np.arange(len(given)) % 2 == 1) * (np.arange(len(given)) < 6)
+    np.testing.assert_allclose(features(moved), features(windows), atol=1e-12)
+    assert changes_alone(learned[:, : len(given)] @ given, 3, 2) == (1,)
+    found = units.found_in(features, given)
+    assert found is not None
+    again = units.features(found, given)
+    np.testing.assert_allclose(again(windows), features(windows), atol=1e-12)
+    other = units.features(learned, change_map(3, np.array([0.5, 2.0]), 1))
+    assert changes_alone(learned[:, : len(given)] @ change_map(3, np.ones(2), 1), 3, 2) == ()
+    assert not np.allclose(other(moved), other(windows))
+
+
 def test_drawn_features_are_no_learned_units() -> None:
-    assert learned_kind(random_features(np.random.default_rng(0), 2, 8)) is None
-    assert learned_kind(random_features(np.random.default_rng(0), 2, 3)) is None
+    assert learned_as(random_features(np.random.default_rng(0), 2, 8)) is None
+    assert learned_as(random_features(np.random.default_rng(0), 2, 3)) is None
 
 
 def test_learning_without_a_step_that_helps_keeps_its_start() -> None:

@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rffpsr_ros.data.change_coordinates import changes_alone
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.moving_origin.model import MovingOriginModel
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
+from rffpsr_ros.psr.refinement.learned_units import learned_as
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.more.behind import core_of, free_names
-from rffpsr_ros.recipe.more.kept import Learned
+from rffpsr_ros.recipe.more.kept import Learned, members_of
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recipe.settings import RecipeSettings
@@ -46,6 +49,19 @@ def far(runs: list[Trajectory]) -> list[Trajectory]:
     return [moved(run, FAR) for run in runs]
 
 
+def columns_seen_as_changes(model: PredictiveModel[Any]) -> set[tuple[int, ...]]:
+    """Return of which columns each learned feature map sees changes only."""
+    found = set()
+    for member in members_of(core_of(model)):
+        if isinstance(member, RFFPSRModel):
+            structure = member.parts.structure
+            assert structure.narx is not None
+            known = learned_as(structure.narx)
+            assert known is not None
+            found.add(changes_alone(known[1], structure.narx_past, 2))
+    return found
+
+
 @pytest.fixture(scope="module")
 def learned() -> Learned:
     return RFFPSR(**OPTIONS, processes=1).fit_and_keep(travels())
@@ -59,8 +75,15 @@ def test_a_position_is_free_and_a_speed_is_not(learned: Learned) -> None:
     assert missed(core_of(model), far(test)) > 2 * missed(model, far(test))
 
 
+def test_learned_features_see_changes_only_of_what_is_free(learned: Learned) -> None:
+    assert columns_seen_as_changes(learned.model) == {(0,)}
+    told = [one for one in learned.model.record.notes if "only changes of x" in one]
+    assert len(told) == 1
+
+
 def test_held_by_a_spring_no_position_is_free() -> None:
     model = RFFPSR(**OPTIONS).fit(travels(spring=1.0))
+    assert columns_seen_as_changes(model) == {()}
     assert free_names(model) == ()
     assert not isinstance(model, MovingOriginModel)
 
@@ -83,6 +106,7 @@ def test_learning_goes_on(learned: Learned, tmp_path: Path) -> None:
     more = learn_more(model, kept, travels(seed=2), processes=1)
     assert free_names(more.model) == ("x",)
     assert core_of(more.model).kind == "ensemble"
+    assert columns_seen_as_changes(more.model) == {(0,)}
     assert "learned more from 4 new recordings" in more.model.record.notes[-1]
     assert missed(more.model, far(test)) < 1.1 * missed(model, test)
 

@@ -1,0 +1,1 @@
+"""Observations on whose size a robot's law does not depend."""

@@ -1,0 +1,55 @@
+"""What is learned from, by which learners, in which families; and how far the first fold gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rffpsr_ros.models.low_passed.filters import LowPassFilters
+from rffpsr_ros.parallel.workers import Workers
+from rffpsr_ros.progress import Progress
+from rffpsr_ros.recipe.candidates import Family, families
+from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.trials import FoldLearner
+from rffpsr_ros.recipe.window_choice import choose_windows
+
+
+class Setting(NamedTuple):
+    """What is learned from, by which learners, and what is offered to them."""
+
+    prepared: Preparation
+    learners: Sequence[FoldLearner]
+    offered: Sequence[Family]
+    filters: LowPassFilters | None = None
+    """What makes running means of the actions of recordings, where models see them."""
+
+
+def set_up(
+    prepared: Preparation, settings: RecipeSettings, progress: Progress, workers: Workers
+) -> Setting:
+    """Return windows, learners and families for recordings as they are."""
+    chosen = choose_windows(prepared, settings, progress, workers)
+    like = prepared.recordings[0]
+    columns, acted = len(like.observation_names), len(like.action_names)
+    offered = families(chosen.options, settings, columns, acted)
+    prepared = prepared._replace(notes=prepared.notes + chosen.notes)
+    return Setting(prepared, chosen.learners, offered)
+
+
+def best_learned(setting: Setting, name: str | None = None) -> tuple[float, Family] | None:
+    """Return the family that is learned best on the first fold, and its score there.
+
+    Of those with learned features, if any; none where these are costly, and not always learned.
+    With a ``name``, that family only.
+    """
+    families = setting.offered
+    if any(one.costly for one in families):
+        return None
+    learned = [one for one in families if one.safe_options.narx_learning == "on"] or families[:1]
+    learned = [one for one in learned if name in (None, one.name)]
+    first = setting.learners[0]
+    for family in learned:
+        first.expect(family.safe_options)
+    tried = [(first.trial(family.safe_options).score, family) for family in learned]
+    return min(tried, key=lambda one: one[0], default=None)
