@@ -49,8 +49,8 @@ def with_changes_only(
         return same
     names = ", ".join(prepared.recordings[0].observation_names[one] for one in free)
     told = (
-        f"learned features see only changes of {names}; so they err {found[0] / best[0]:.2g} times as"
-        " much on the first part held out"
+        f"learned features see only changes of {names}; so they err {found[0] / best[0]:.2g} times"
+        " as much on the first part held out"
     )
     notes = (*other.prepared.notes, told)
     return other._replace(prepared=other.prepared._replace(notes=notes)), changed
