@@ -101,8 +101,8 @@ class RFFPSROptions:
         than windows hold; "auto": where these explain what forecasts miss, and help.
     moving_origin
         Whether observations that leave the range of the recordings are followed about an origin
-        that moves along; "auto": those on whose size the robot's law does not depend, by moved
-        windows of held-out recordings.
+        that moves along, and learned features see only how they change; "auto": those on whose size
+        the robot's law does not depend, by moved windows of held-out recordings.
     short_past
         Where folds are held out, ARX and NARX term of so few ticks, with three times as many
         features, are a candidate too; 0: not.

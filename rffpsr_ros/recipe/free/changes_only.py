@@ -2,8 +2,8 @@
 
 Of a vehicle's position the size tells nothing, but to features it is a direction more in which
 chance misleads them. Linear models tell of which observations that may be so, the first fold's
-learned features whether it is: they are learned once more, and must do nearly as well. Other folds
-and simulations gain far more than the first one shows.
+learned features whether it is: they are learned once more, and must do nearly as well. All folds
+together, and simulations, gain far more than the first fold shows.
 """
 
 from __future__ import annotations
