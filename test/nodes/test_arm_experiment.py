@@ -21,7 +21,7 @@ def test_the_arm_is_collected_learned_and_followed(
     for setting in (
         "iterations=40",
         "features=60",
-        "narx_learning=off",
+        "narx_learning=on",
         "narx_affine=off",
         "folds=1",
     ):
