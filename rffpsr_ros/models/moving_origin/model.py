@@ -121,9 +121,10 @@ class MovingOriginModel(PredictiveModel[MovingOriginState]):
         if observation.ndim == 1:
             if self._leaves(near):
                 return self._beyond(state, action, observation)
-            return self._within(state, action, observation)
+            return self._within(state, action, observation, near)
         beyond = np.array([self._leaves(row) for row in near])
-        after = self._within(state, action, np.where(beyond[:, None], state.origin, observation))
+        after = self._within(state, action, observation, np.where(beyond[:, None], 0.0, near))
+        after = after._replace(origin=np.broadcast_to(state.origin, observation.shape))
         for one in np.flatnonzero(beyond).tolist():
             moved = self._beyond(state_at(state, one), action[one], observation[one])
             after = with_state(after, one, moved)
@@ -176,13 +177,12 @@ class MovingOriginModel(PredictiveModel[MovingOriginState]):
         return np.where(left, observation - self.parts.centre, origin)
 
     def _within(
-        self, state: MovingOriginState, action: Array, observation: Array
+        self, state: MovingOriginState, action: Array, observation: Array, near: Array
     ) -> MovingOriginState:
-        """Return the state after a tick, about the same origin."""
+        """Return the state after a tick, which is ``near`` (d_o,) the origin: that stays."""
         ticks = append_rows(state.ticks, _as_ticks(action, observation)[..., None, :])
-        near = observation - state.origin
         inner = self.parts.inner.advance(state.inner, action, near)
-        return MovingOriginState(inner, np.broadcast_to(state.origin, observation.shape), ticks)
+        return MovingOriginState(inner, state.origin, ticks)
 
     def _beyond(
         self, state: MovingOriginState, action: Array, observation: Array
@@ -197,7 +197,8 @@ class MovingOriginModel(PredictiveModel[MovingOriginState]):
         absurd = (near < self._low - far) | (near > self._high + far)
         confirmed = np.abs(observation - self._told(before)) <= width
         if before[-1] and (absurd & ~confirmed).any():
-            struck = self._within(state, action, np.where(absurd, np.nan, observation))
+            seen = np.where(absurd, np.nan, observation)
+            struck = self._within(state, action, seen, seen - state.origin)
             kept = np.where(
                 absurd, np.clip(observation, -_MOST, _MOST), self._told(struck.ticks[-1])
             )
