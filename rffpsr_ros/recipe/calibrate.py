@@ -48,7 +48,7 @@ def calibrate(
 def _ensemble_parts(
     candidates: Sequence[Candidate], blend: Blend, beyond: LongHorizons | None
 ) -> EnsembleParts:
-    """Return the members for all horizons; those beyond have the last row of weights."""
+    """Return the members for all horizons, and those beyond."""
     if beyond is None:
         return members_taking_part(candidates, blend.weights, blend.limits, blend.reach)
     joining = len(beyond.joining)
@@ -163,18 +163,19 @@ def _notes(
     )
     notes.append(f"ensemble weights at horizon 1: {first}; at horizon {len(blend.weights)}: {last}")
     if beyond is not None:
-        notes.append(_weighted(beyond.weights[0], beyond.scores, "that"))
+        ticks, told = len(blend.weights), beyond.told
+        notes.append(_weighted(beyond.weights[told], beyond.scores, ticks + told + 1))
         if beyond.far_scores:
-            ticks = len(blend.weights) + len(beyond.weights) - 1
-            notes.append(_weighted(beyond.weights[-1], beyond.far_scores, f"horizon {ticks}"))
+            furthest = ticks + len(beyond.weights)
+            notes.append(_weighted(beyond.weights[-1], beyond.far_scores, furthest))
     return tuple(notes)
 
 
-def _weighted(weights: Array, scores: Mapping[str, float], start: str) -> str:
-    """Return weights (d_o, C) from some horizon on in words."""
+def _weighted(weights: Array, scores: Mapping[str, float], horizon: int) -> str:
+    """Return the weights (d_o, C) of a horizon beyond the usual ones in words."""
     by_name = dict(zip(scores, weights.mean(axis=0), strict=True))
     return (
-        f"ensemble weights beyond {start}: {_listed(by_name, '.2f')}, by simulation error:"
+        f"ensemble weights at horizon {horizon}: {_listed(by_name, '.2f')}, by simulation error:"
         f" {_listed(scores, '.3g')}"
     )
 

@@ -265,7 +265,9 @@ def _fit_ensemble(
     candidates = [*own, *(one for one in learned if one is not None)]
     blended = blend(candidates, len(own), prepared, settings)
     progress("long horizons", 0.0)
-    beyond = blend_long_horizons(candidates, blended.limits, prepared, settings, workers)
+    beyond = blend_long_horizons(
+        candidates, blended.weights, blended.limits, prepared, settings, workers
+    )
     by_fold = calibrate(prepared, selections, candidates, blended, beyond)
     stages = [one.fitted for one in setting.learners]
     count = len(prepared.folds)

@@ -2,8 +2,9 @@
 
 What does best ten ticks ahead may drift away in a hundred. Where recordings are long enough,
 output-error models, which learn from the error of whole simulations, join the candidates there, and
-ensemble weights are decided anew. Where they are far longer still, so once more: a slow drift tells
-in thousands of ticks only.
+ensemble weights are decided anew: for twice as far, for four times and so on, and between these by
+interpolation. Where recordings are far longer still, so once more: a slow drift tells in thousands
+of ticks only.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class LongHorizons(NamedTuple):
     """The output-error models; nobody where these do not compete."""
     weights: Array  # (R, d_o, C), or C + 1, the output-error models' last
     """From the first tick beyond the horizon on; those of the last row hold ever after."""
+    told: int
+    """Of these rows the one that the longest spans of simulations tell most of."""
     scores: Mapping[str, float]
     """Of all candidates, by simulation error."""
     far_scores: Mapping[str, float]
@@ -47,6 +50,7 @@ class LongHorizons(NamedTuple):
 
 def blend_long_horizons(
     candidates: Sequence[Candidate],
+    within: Array,
     limits: OutputLimits | None,
     prepared: Preparation,
     settings: RecipeSettings,
@@ -54,7 +58,8 @@ def blend_long_horizons(
 ) -> LongHorizons | None:
     """Return what forecasts beyond the horizon; None where nothing is long enough to tell.
 
-    Nor where the model itself is to have no ARX or no NARX term.
+    Nor where the model itself is to have no ARX or no NARX term. Up to the horizon, candidates have
+    the weights ``within`` (H, d_o, C).
     """
     options = prepared.options
     longest = max(map(len, prepared.recordings))
@@ -72,7 +77,9 @@ def blend_long_horizons(
     tried = [] if trial is None else [trial]
     names = [*(one.name for one in candidates), *(OUTPUT_ERROR for _ in tried)]
     errors += [one.errors for one in tried]
-    weights = ensemble_weights(errors, deviation, settings)
+    joined = np.concatenate([within, np.zeros((*within.shape[:2], len(tried)))], axis=2)
+    anchors = {near.beyond: joined[-1], **_by_span(near, errors, deviation, settings)}
+    told = max(anchors)
     scores = _scores(names, errors, deviation)
     far_scores: Mapping[str, float] = {}
     far_blocks = [very_long_blocks(fold.held_out, settings) for fold in prepared.folds]
@@ -81,11 +88,39 @@ def blend_long_horizons(
         models = [*(one.by_fold for one in candidates), *(one.by_fold for one in tried)]
         made = [far.forecasts(by_fold) for by_fold in models]
         errors = list(map(_judge(far, limits, made, deviation).errors, made))
-        until = np.repeat(weights, far.beyond - near.beyond, axis=0)
-        weights = np.concatenate([until, ensemble_weights(errors, deviation, settings)])
+        anchors[far.beyond + 1] = ensemble_weights(errors, deviation, settings)[0]
         far_scores = _scores(names, errors, deviation)
+    weights = _interpolated(anchors)
     joining = [one.candidate(prepared, weights[..., -1], settings, workers) for one in tried]
-    return LongHorizons(joining, weights, scores, far_scores)
+    return LongHorizons(joining, weights, told - near.beyond - 1, scores, far_scores)
+
+
+def _by_span(
+    simulations: Simulations,
+    errors: Sequence[Sequence[Array]],
+    deviation: Array,
+    settings: RecipeSettings,
+) -> dict[int, Array]:
+    """Return weights (d_o, C) for each span of ticks ahead, by the tick in its middle."""
+    return {
+        round(np.sqrt(span.start * span.stop)): ensemble_weights(
+            [simulations.within(span, one) for one in errors], deviation, settings
+        )[0]
+        for span in simulations.spans()
+    }
+
+
+def _interpolated(anchors: Mapping[int, Array]) -> Array:
+    """Return weights (R, d_o, C) for each tick after the first anchor, up to the last.
+
+    Linear in the logarithm of how far ahead that is, from weights (d_o, C) at each anchor.
+    """
+    first, *_, last = anchors
+    known = np.stack(list(anchors.values()))
+    at = np.log(list(anchors))
+    ahead = np.log(np.arange(first + 1, last + 1))
+    rows = [np.interp(ahead, at, column) for column in known.reshape(len(known), -1).T]
+    return np.stack(rows, axis=-1).reshape(-1, *known.shape[1:])
 
 
 def _judge(

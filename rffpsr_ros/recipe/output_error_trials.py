@@ -93,10 +93,11 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[OutputErr
 
 
 def _wanted(weights: Array, settings: RecipeSettings) -> int:
-    """Return how many output-error models are worth keeping, with such weights (1, d_o)."""
+    """Return how many output-error models are worth keeping, with such weights (R, d_o)."""
     if not weights.any():
         return 0
-    return settings.simulation_models if weights.mean() >= settings.large_weight else 1
+    largest = weights.mean(axis=1).max()
+    return settings.simulation_models if largest >= settings.large_weight else 1
 
 
 @dataclass(frozen=True)

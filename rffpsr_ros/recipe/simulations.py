@@ -5,6 +5,7 @@ A model follows a held-out block up to some origin, and forecasts from there to 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -46,6 +47,31 @@ class Simulations(NamedTuple):
             for model, of_fold in zip(by_fold, self.blocks, strict=True)
             for block in of_fold
         ]
+
+    def spans(self) -> list[range]:
+        """Return the ticks ahead that share weights: each span is as long as all before it.
+
+        Twice as far is twice as hard, so a few spans tell of every length. The last one holds what
+        is left, of as many ticks as every block tells of.
+        """
+        end = min(self._origins(block)[1] for of_fold in self.blocks for block in of_fold)
+        edges = [self.beyond]
+        while 3 * edges[-1] <= end:  # or what is left would tell too little
+            edges.append(2 * edges[-1])
+        return [range(*edge) for edge in itertools.pairwise([*edges, end])]
+
+    def within(self, span: range, errors: Sequence[Array]) -> list[Array]:
+        """Return those of errors, or of forecasts, that lie so many ticks ahead."""
+        ahead = slice(span.start - self.beyond, span.stop - self.beyond)
+        return [
+            self._by_tick(block, group)[:, ahead].reshape(-1, 1, group.shape[2])
+            for block, group in zip(itertools.chain(*self.blocks), errors, strict=True)
+        ]
+
+    def _by_tick(self, block: Trajectory, rows: Array) -> Array:
+        """Return rows (n H, 1, d_o) of what lies beyond as forecasts (n, H, d_o) again."""
+        _, horizon = self._origins(block)
+        return rows.reshape(-1, horizon - self.beyond, rows.shape[2])
 
     def _simulated(self, model: PredictiveModel[Any], block: Trajectory) -> Array:
         """Return forecasts (n, H, d_o) from all origins of a block."""

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.long
 SETTINGS = RecipeSettings()
 TICKS = 220
 CART_TICKS = 1500
+NOT_ASKED = np.ones((10, 1, 1))
 
 
 def amplifier(seed: int, ticks: int = TICKS) -> Trajectory:
@@ -71,19 +72,19 @@ def test_a_state_space_joins_where_it_is_best(ready: Preparation) -> None:
     within = blend(everyone, 1, ready, SETTINGS)
     assert within.weights[:, 0, 0].min() > 0.8
     lenient = replace(SETTINGS, simulation_behind=np.inf)
-    beyond = blend_long_horizons(everyone, within.limits, ready, lenient)
+    beyond = blend_long_horizons(everyone, within.weights, within.limits, ready, lenient)
     assert beyond is not None
     (joining,) = beyond.joining
     assert joining.name == "output_error"
     assert list(beyond.scores) == [one.name for one in (*everyone, joining)]
     assert min(beyond.scores, key=lambda name: beyond.scores[name]) == "state_space"
-    assert beyond.weights[0, 0, 0] > 0.8
+    assert beyond.weights[..., 0].min() > 0.8
     np.testing.assert_allclose(beyond.weights.sum(axis=2), 1.0)
     assert not beyond.far_scores  # recordings are too short for these
-    assert len(beyond.weights) == 1
+    assert len(beyond.weights) == beyond.told + 1  # the last one holds ever after
     assert not member.record.options["integrating"]
     # So far behind it output-error models are not learned on all folds, and all else is the same.
-    usual = blend_long_horizons(everyone, within.limits, ready, SETTINGS)
+    usual = blend_long_horizons(everyone, within.weights, within.limits, ready, SETTINGS)
     assert usual is not None
     assert not usual.joining
     assert {name: beyond.scores[name] for name in usual.scores} == usual.scores
@@ -127,7 +128,7 @@ def test_what_only_repeats_its_linear_system_is_no_candidate() -> None:
 def test_short_recordings_do_not_tell_who_simulates_best() -> None:
     runs = [amplifier(seed, 150) for seed in range(9)]
     short = prepare(runs, None, RFFPSROptions(), SETTINGS)
-    assert blend_long_horizons(known(short), None, short, SETTINGS) is None
+    assert blend_long_horizons(known(short), NOT_ASKED, None, short, SETTINGS) is None
 
 
 def cart(ticks: int) -> Trajectory:
@@ -209,20 +210,21 @@ def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation)
     linear = known(carted)
     held_out = min(len(run) for fold in carted.folds for run in fold.held_out)
     far = replace(SETTINGS, far_ticks=held_out)
-    found = blend_long_horizons(linear, None, carted, far)
+    horizon = carted.options.rollout_horizon
+    within = blend(linear, 0, carted, SETTINGS).weights
+    found = blend_long_horizons(linear, within, None, carted, far)
     assert found is not None
     names = [*(one.name for one in linear), "output_error"]
     assert list(found.far_scores) == names == list(found.scores)
-    horizon = carted.options.rollout_horizon
     assert len(found.weights) == SETTINGS.simulated_beyond - horizon + 1
-    np.testing.assert_array_equal(found.weights[:-1], np.tile(found.weights[:1], (140, 1, 1)))
-    assert (found.weights[-1] != found.weights[0]).any()
+    assert (found.weights[-1] != found.weights[found.told]).any()
     np.testing.assert_allclose(found.weights.sum(axis=2), 1.0)
     assert all(found.far_scores[name] != score for name, score in found.scores.items())
-    near = blend_long_horizons(linear, None, carted, replace(far, far_ticks=held_out + 1))
+    beyond_all = replace(far, far_ticks=held_out + 1)
+    near = blend_long_horizons(linear, within, None, carted, beyond_all)
     assert near is not None
     assert not near.far_scores
-    np.testing.assert_array_equal(near.weights, found.weights[:1])
+    np.testing.assert_allclose(near.weights, found.weights[: found.told + 1])
 
 
 def test_of_linear_systems_as_good_the_one_of_fewer_states_is_the_start() -> None:
@@ -234,3 +236,34 @@ def test_of_linear_systems_as_good_the_one_of_fewer_states_is_the_start() -> Non
     assert found is not None
     options = found.members[0].record.options
     assert (options["order"], options["integrating"]) == (2, False)
+
+
+def unstable(seed: int) -> Trajectory:
+    """Return a rolling ball that a feedback nobody sees keeps on a beam."""
+    draw = np.random.default_rng(seed)
+    place = speed = reference = 0.0
+    actions, seen = np.empty(400), np.empty(400)
+    for tick in range(400):
+        if tick % 40 == 0:
+            reference = draw.uniform(-1, 1)
+        seen[tick] = place + 0.001 * draw.standard_normal()
+        actions[tick] = -0.4 * (place - reference) - 1.2 * speed + 0.1 * draw.standard_normal()
+        place, speed = place + 0.2 * speed, speed + 0.2 * np.sin(actions[tick]) + 0.03 * place
+    return Trajectory(seen, actions, 0.1)
+
+
+def test_a_tick_beyond_the_horizon_is_forecast_as_well_as_one_within() -> None:
+    # In 150 ticks the ball is anywhere, and what then forecasts best is of no use for eleven.
+    ready = prepare([unstable(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
+    candidates = known(ready)
+    within = blend(candidates, 0, ready, SETTINGS)
+    beyond = blend_long_horizons(candidates, within.weights, within.limits, ready, SETTINGS)
+    assert beyond is not None
+    weights = np.concatenate([within.weights, beyond.weights[..., : len(candidates)]])
+    models = [one.members[0] for one in candidates]
+    errors = [errors_by_origin(one, unstable(99), 20, 20) for one in models]
+    squares = np.mean(np.square(errors), axis=(1, 3)).T  # (20, C)
+    by_tick = (weights[:20, 0] * squares).sum(axis=1)
+    assert by_tick[10] < 1.5 * by_tick[9]
+    assert by_tick[19] < 1.1 * squares[19].min()
+    assert weights[-1, 0] @ squares[10] > 10 * by_tick[10]  # what forecasts the furthest tick
