@@ -188,7 +188,7 @@ class RFFPSR:
                 setting, settings = with_changes_only(
                     prepared, setting, self.options, settings, progress, workers
                 )
-            if self.options.slow_actions == "auto" and not few:
+            if self.options.slow_actions == "auto":
                 setting = with_slow_actions(setting, self.options, settings, progress, workers)
             return _fit_ensemble(setting, settings, few, progress, workers)
 

@@ -1,7 +1,8 @@
-"""What is learned from, by which learners, in which families; and how far the first fold gets."""
+"""What is learned from, by which learners, in which families; and how far some folds get."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from rffpsr_ros.models.low_passed.filters import LowPassFilters
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.candidates import Family, families
+from rffpsr_ros.recipe.family_choice import geometric_mean, mean_score
 from rffpsr_ros.recipe.prepare import Preparation
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.trials import FoldLearner
@@ -23,6 +25,21 @@ class Setting(NamedTuple):
     offered: Sequence[Family]
     filters: LowPassFilters | None = None
     """What makes running means of the actions of recordings, where models see them."""
+    few: bool = False
+    """Whether the data are."""
+
+    @property
+    def judges(self) -> Sequence[FoldLearner]:
+        """Return the learners that tell of another setting: the first fold's, or of few data all.
+
+        Of few data each fold takes little time, and one alone tells little.
+        """
+        return self.learners if self.few else self.learners[:1]
+
+    @property
+    def costly(self) -> bool:
+        """Whether columns are so many that features are not always learned."""
+        return any(one.costly for one in self.offered)
 
 
 def set_up(
@@ -34,22 +51,36 @@ def set_up(
     columns, acted = len(like.observation_names), len(like.action_names)
     offered = families(chosen.options, settings, columns, acted)
     prepared = prepared._replace(notes=prepared.notes + chosen.notes)
-    return Setting(prepared, chosen.learners, offered)
+    few = settings.are_few(sum(map(len, prepared.recordings)))
+    return Setting(prepared, chosen.learners, offered, few=few)
 
 
 def best_learned(setting: Setting, name: str | None = None) -> tuple[float, Family] | None:
-    """Return the family that is learned best on the first fold, and its score there.
+    """Return the family that is learned best by those who judge, and its mean score.
 
     Of those with learned features, if any; none where these are costly, and not always learned.
     With a ``name``, that family only.
     """
-    families = setting.offered
-    if any(one.costly for one in families):
+    if setting.costly:
         return None
+    families = setting.offered
     learned = [one for one in families if one.safe_options.narx_learning == "on"] or families[:1]
     learned = [one for one in learned if name in (None, one.name)]
-    first = setting.learners[0]
-    for family in learned:
-        first.expect(family.safe_options)
-    tried = [(first.trial(family.safe_options).score, family) for family in learned]
+    for judge, family in itertools.product(setting.judges, learned):
+        judge.expect(family.safe_options)
+    tried = [
+        (mean_score([judge.trial(family.safe_options) for judge in setting.judges]), family)
+        for family in learned
+    ]
     return min(tried, key=lambda one: one[0], default=None)
+
+
+def best_start(setting: Setting) -> float:
+    """Return the mean score of the drawn features that start best with those who judge."""
+    drawn = [one.safe_options for one in setting.offered if one.quick_start]
+    for judge in setting.judges:
+        judge.begin(drawn)
+    return min(
+        (geometric_mean([one.start_score(options) for one in setting.judges]) for options in drawn),
+        default=float("inf"),
+    )

@@ -15,6 +15,7 @@ from rffpsr_ros.data.gaps import GapFilling
 from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.option_checks import require
 from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
 
 BLOCK_HORIZONS = 3
 """Blocks that models are judged on have at least so many times the ticks that are forecast."""
@@ -182,20 +183,8 @@ class RecipeSettings:
 
     # slow actions
 
-    slow_constants: tuple[int, ...] = (15, 30, 60, 120, 240)
-    """Time constants, in ticks, of running means of actions that may explain forecasts' errors."""
-
-    slow_means: int = 4
-    """Means that are tried together, at the most."""
-
-    slow_gain: float = 0.06
-    """A mean explains at least this share of the squared errors, each in its deviation."""
-
-    slow_ticks: int = 4000
-    """So many ticks of recordings have their errors explained, the first of each."""
-
-    slow_settled: int = 20
-    """Of these, so many pass before the first error that counts."""
+    running_means: RunningMeanSettings = field(default_factory=RunningMeanSettings)
+    """When models see running means of the actions."""
 
     # select
 

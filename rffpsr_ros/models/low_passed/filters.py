@@ -62,6 +62,14 @@ class LowPassFilters(NamedTuple):
             ticks=self.ticks[some], column=self.column[some], squared=self.squared[some]
         )
 
+    def beside(self, others: LowPassFilters) -> LowPassFilters:
+        """Return the filters of these means, and then of others of the same actions."""
+        return self._replace(
+            ticks=np.concatenate([self.ticks, others.ticks]),
+            column=np.concatenate([self.column, others.column]),
+            squared=np.concatenate([self.squared, others.squared]),
+        )
+
     def names(self, actions: Sequence[str]) -> tuple[str, ...]:
         """Return the names of actions and means."""
         every = zip(self.column, self.squared, self.ticks, strict=True)

@@ -59,7 +59,7 @@ def with_changes_only(
 def _learns(setting: Setting) -> bool:
     """Tell whether there are families whose features are learned on every fold."""
     learned = [one.safe_options.narx_learning == "on" for one in setting.offered]
-    return any(learned) and not any(one.costly for one in setting.offered)
+    return any(learned) and not setting.costly
 
 
 def _linear_models(prepared: Preparation) -> list[Judged]:

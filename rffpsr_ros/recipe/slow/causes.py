@@ -45,20 +45,20 @@ def slow_causes(
     settings: RecipeSettings,
 ) -> LowPassFilters | None:
     """Return filters of the actions that explain what a model's forecasts miss; None if none do."""
-    filters = fit_filters(recordings, settings.slow_constants, squares=True)
+    filters = fit_filters(recordings, settings.running_means.constants, squares=True)
     origins = _origins(model, recordings, filters, horizon, settings)
     if origins is None:
         return None
     errors = origins.errors - _explained(_with_squares(origins.known), origins.errors, origins.part)
     found = list[int]()
-    while len(found) < settings.slow_means:
+    while len(found) < settings.running_means.means:
         left = [one for one in range(len(filters.ticks)) if one not in found]
         if not left:
             break
         tries = [_explained(_beside(origins, one), errors, origins.part) for one in left]
         gains = [_gain(errors, errors - one) for one in tries]
         best = int(np.argmax(gains))
-        if gains[best] < settings.slow_gain:
+        if gains[best] < settings.running_means.gain:
             break
         found.append(left[best])
         errors = errors - tries[best]
@@ -76,11 +76,11 @@ def _origins(
     seen = np.concatenate([one.observations for one in recordings])
     mean, deviation = np.nanmean(seen, axis=0), np.nanstd(seen, axis=0)
     long = [one for one in recordings if len(one) >= BLOCK_HORIZONS * horizon]
-    some = evenly_spread(long, settings.slow_ticks // settings.block_ticks)
-    most = settings.slow_ticks // max(len(some), 1)
+    some = evenly_spread(long, settings.running_means.ticks // settings.block_ticks)
+    most = settings.running_means.ticks // max(len(some), 1)
     found = list[tuple[Array, ...]]()
     for run in (one.slice(0, most) for one in some):
-        settled = max(1, first_judged(len(run), settings.slow_settled, settings.settling))
+        settled = max(1, first_judged(len(run), settings.running_means.settled, settings.settling))
         missed = errors_by_origin(model, run, horizon, settled)[:, -1] / deviation
         newest = settled - 1 + np.arange(len(missed))
         widened = RunningMeans(filters).along(filters.initial, run.actions)
