@@ -28,3 +28,21 @@ def slow_runs(
         noisy = np.array(seen) + draw.normal(0, NOISE, (len(seen), 2))
         made.append(Trajectory(noisy, actions, 0.1, action_names=("u", "v")))
     return made
+
+
+def unsigned_runs(count: int = 4, seed: int = 0, ticks: int = 300) -> list[Trajectory]:
+    """Return runs of a wheel of whose speed only the size is seen.
+
+    It is behind a filter, so that neither the newest action nor a change tells of its sign.
+    """
+    draw, made = np.random.default_rng(seed), []
+    for _ in range(count):
+        actions = np.repeat(draw.uniform(-1, 1, ticks // 10), 10)
+        current = speed = 0.0
+        seen = np.empty(ticks)
+        for tick, action in enumerate(actions):
+            seen[tick] = abs(speed) + 0.005 * draw.standard_normal()
+            current += 0.3 * (action - current)
+            speed += 0.2 * (current - speed)
+        made.append(Trajectory(seen, actions, 0.1, action_names=("voltage",)))
+    return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -56,7 +55,7 @@ def set_up(
 
 
 def best_learned(setting: Setting, name: str | None = None) -> tuple[float, Family] | None:
-    """Return the family that is learned best by those who judge, and its mean score.
+    """Return the family that is learned best on the first fold, and its score there.
 
     Of those with learned features, if any; none where these are costly, and not always learned.
     With a ``name``, that family only.
@@ -66,13 +65,18 @@ def best_learned(setting: Setting, name: str | None = None) -> tuple[float, Fami
     families = setting.offered
     learned = [one for one in families if one.safe_options.narx_learning == "on"] or families[:1]
     learned = [one for one in learned if name in (None, one.name)]
-    for judge, family in itertools.product(setting.judges, learned):
-        judge.expect(family.safe_options)
-    tried = [
-        (mean_score([judge.trial(family.safe_options) for judge in setting.judges]), family)
-        for family in learned
-    ]
+    first = setting.learners[0]
+    for family in learned:
+        first.expect(family.safe_options)
+    tried = [(first.trial(family.safe_options).score, family) for family in learned]
     return min(tried, key=lambda one: one[0], default=None)
+
+
+def learned_score(setting: Setting, family: Family) -> float:
+    """Return the mean score of a family, learned by all who judge."""
+    for judge in setting.judges:
+        judge.expect(family.safe_options)
+    return mean_score([judge.trial(family.safe_options) for judge in setting.judges])
 
 
 def best_start(setting: Setting) -> float:

@@ -9,7 +9,7 @@ all of them, which must be clearly better.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress
 from rffpsr_ros.recipe.prepare import prepare_sound
-from rffpsr_ros.recipe.setting import Setting, best_learned, best_start, set_up
+from rffpsr_ros.recipe.setting import Setting, best_learned, best_start, learned_score, set_up
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.slow.causes import slow_causes
 from rffpsr_ros.recipe.slow.memory import fading_memory
@@ -56,18 +56,24 @@ def with_slow_actions(
     if not usual.few:
         model = usual.learners[0].trial(family.safe_options).finalise().result()
         causes = slow_causes(model, recordings, options.rollout_horizon, settings)
-    slow = _both(remembering, causes, seeing)
-    if slow is None:
-        return usual
-    found = best_learned(slow, family.name)
-    if found is None or not found[0] <= settings.clearly_better * score:
-        return usual
+    for slow in _tries(remembering, causes, seeing):
+        found = best_learned(slow, family.name)
+        if found is None or not found[0] < score:
+            continue
+        left = learned_score(slow, found[1]) / learned_score(usual, family)
+        if left <= settings.clearly_better:
+            return _told(slow, usual, left)
+    return usual
+
+
+def _told(slow: Setting, usual: Setting, left: float) -> Setting:
+    """Return the setting with a note, given what share of the usual error is left."""
     assert slow.filters is not None
-    names = slow.filters.names(recordings[0].action_names)[len(recordings[0].action_names) :]
+    actions = usual.prepared.recordings[0].action_names
     told = (
-        f"models see {', '.join(names)}, running means of actions, too: these tell what windows do"
-        f" not; with them learned features err {found[0] / score:.2g} times as much"
-        f" on {'all parts' if usual.few else 'the first part'} held out"
+        f"models see {', '.join(slow.filters.names(actions)[len(actions) :])}, running means of"
+        " actions, too: these tell what windows do not; with them learned features err"
+        f" {left:.2g} times as much on {'all parts' if usual.few else 'the first part'} held out"
     )
     notes = (*usual.prepared.notes, told)
     return slow._replace(prepared=slow.prepared._replace(notes=notes))
@@ -98,12 +104,19 @@ def _starts_better(remembering: Setting, usual: Setting, settings: RecipeSetting
     return best_start(remembering) <= settings.running_means.better_start * best_start(usual)
 
 
-def _both(
+def _tries(
     remembering: Setting | None,
     causes: LowPassFilters | None,
     seeing: Callable[[LowPassFilters | None], Setting | None],
-) -> Setting | None:
-    """Return the setting in which models see a memory, or causes, or both; None for neither."""
-    if remembering is None or remembering.filters is None:
-        return seeing(causes)
-    return remembering if causes is None else seeing(remembering.filters.beside(causes))
+) -> Iterator[Setting]:
+    """Yield the settings worth a try: with memory and causes, then with these alone; or with one.
+
+    Together they are more columns, of which chance may make too much.
+    """
+    filters = [causes]
+    if remembering is not None and remembering.filters is not None:
+        if causes is None:
+            yield remembering
+        else:
+            filters.insert(0, remembering.filters.beside(causes))
+    yield from (found for one in filters if (found := seeing(one)) is not None)
