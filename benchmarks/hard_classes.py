@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.coupled_drives import CoupledDrives
 from benchmarks.hard_systems import (
     HeatedStream,
     HeatingMotor,
@@ -51,6 +52,12 @@ def pendulum(draw: int) -> Material:
     """Return the pendulum at a wall: 4 recordings of 500 ticks, and tests of 4 more."""
     system = WalledPendulum()
     return _material(system, held(system, 0.3), draw, 500, noise=0.002)
+
+
+def drives(draw: int) -> Material:
+    """Return drives whose speed has no sign: 4 recordings of 400 ticks, and tests of 4 more."""
+    system = CoupledDrives()
+    return _material(system, held(system, 0.2), draw, 400, noise=0.01)
 
 
 def motor(draw: int) -> Material:
@@ -158,6 +165,12 @@ _ALL = (
         "driven pendulum that bounces off a wall, .2 % noise: 4 training, 1 validation and 4 test"
         " recordings of 500 ticks",
         pendulum,
+    ),
+    _task(
+        "drives",
+        "drives on a belt whose speed is seen without its sign, 1 % noise: 4 training, 1 validation"
+        " and 4 test recordings of 400 ticks",
+        drives,
     ),
     _task(
         "motor",

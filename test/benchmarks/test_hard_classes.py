@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.compare import KNOWN_TASKS
+from benchmarks.coupled_drives import CoupledDrives
 from benchmarks.hard_classes import HARD_CLASSES, REPORTING, held, reporting
 from benchmarks.hard_systems import (
     HeatingMotor,
@@ -47,6 +48,15 @@ def test_the_pendulum_stays_before_its_wall_and_bounces() -> None:
     speed = np.diff(run.observations[:, 0])
     near = run.observations[1:-1, 0] > 0.8 * system.wall
     assert (np.abs(np.diff(speed))[near] > 0.1).any()
+
+
+def test_drives_turned_the_other_way_look_the_same() -> None:
+    system = CoupledDrives()
+    (run,) = dataset(system, held(system, 0.2), 1, 300, seed=0)
+    other = simulate(system, -run.actions)
+    np.testing.assert_allclose(other.observations, run.observations)
+    assert run.observations.min() >= 0
+    assert (run.observations[50:] < 0.05 * run.observations.max()).any()  # it turns both ways
 
 
 def test_voltage_acts_after_the_dead_time() -> None:

@@ -98,7 +98,7 @@ class RFFPSROptions:
         there is a single model, waves.
     slow_actions
         Whether running means of actions and of their squares stand beside the actions, over longer
-        than windows hold; "auto": where these explain what forecasts miss, and help.
+        than windows hold; "auto": where these tell what windows do not, and help.
     moving_origin
         Whether observations that leave the range of the recordings are followed about an origin
         that moves along, and learned features see only how they change; "auto": those on whose size
