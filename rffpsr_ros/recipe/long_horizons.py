@@ -10,10 +10,11 @@ of ticks only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.ensemble.model import OutputLimits
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Workers
@@ -78,21 +79,48 @@ def blend_long_horizons(
     names = [*(one.name for one in candidates), *(OUTPUT_ERROR for _ in tried)]
     errors += [one.errors for one in tried]
     joined = np.concatenate([within, np.zeros((*within.shape[:2], len(tried)))], axis=2)
-    anchors = {near.beyond: joined[-1], **_by_span(near, errors, deviation, settings)}
+    spans = _by_span(near, errors, deviation, settings)
+    models = [*(one.by_fold for one in candidates), *(one.by_fold for one in tried)]
+    far = _far(prepared, models, limits, deviation, settings)
+    anchors = {near.beyond: joined[-1]}
+    anchors |= {ahead: one for ahead, one in spans.items() if far is None or ahead < far.ahead}
     told = max(anchors)
-    scores = _scores(names, errors, deviation)
-    far_scores: Mapping[str, float] = {}
-    far_blocks = [very_long_blocks(fold.held_out, settings) for fold in prepared.folds]
-    if all(far_blocks):
-        far = far_simulations_on(far_blocks, settings)
-        models = [*(one.by_fold for one in candidates), *(one.by_fold for one in tried)]
-        made = [far.forecasts(by_fold) for by_fold in models]
-        errors = list(map(_judge(far, limits, made, deviation).errors, made))
-        anchors[far.beyond + 1] = ensemble_weights(errors, deviation, settings)[0]
-        far_scores = _scores(names, errors, deviation)
+    if far is not None:
+        anchors[far.ahead] = far.weights
     weights = _interpolated(anchors)
-    joining = [one.candidate(prepared, weights[..., -1], settings, workers) for one in tried]
-    return LongHorizons(joining, weights, told - near.beyond - 1, scores, far_scores)
+    return LongHorizons(
+        [one.candidate(prepared, weights[..., -1], settings, workers) for one in tried],
+        weights,
+        told - near.beyond - 1,
+        _scores(names, errors, deviation),
+        {} if far is None else _scores(names, far.errors, deviation),
+    )
+
+
+class _Far(NamedTuple):
+    """What far longer simulations tell."""
+
+    ahead: int
+    """From so many ticks ahead on."""
+    weights: Array  # (d_o, C)
+    errors: Sequence[Sequence[Array]]
+
+
+def _far(
+    prepared: Preparation,
+    models: Sequence[Sequence[PredictiveModel[Any]]],
+    limits: OutputLimits | None,
+    deviation: Array,
+    settings: RecipeSettings,
+) -> _Far | None:
+    """Return what simulations tell that are far longer; None where nothing is long enough."""
+    blocks = [very_long_blocks(fold.held_out, settings) for fold in prepared.folds]
+    if not all(blocks):
+        return None
+    far = far_simulations_on(blocks, settings)
+    made = [far.forecasts(by_fold) for by_fold in models]
+    errors = list(map(_judge(far, limits, made, deviation).errors, made))
+    return _Far(far.beyond + 1, ensemble_weights(errors, deviation, settings)[0], errors)
 
 
 def _by_span(

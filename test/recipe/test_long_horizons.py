@@ -220,6 +220,11 @@ def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation)
     assert (found.weights[-1] != found.weights[found.told]).any()
     np.testing.assert_allclose(found.weights.sum(axis=2), 1.0)
     assert all(found.far_scores[name] != score for name, score in found.scores.items())
+    # What the shorter ones tell of further ahead does not count then.
+    early = blend_long_horizons(linear, within, None, carted, replace(far, simulated_beyond=60))
+    assert early is not None
+    assert len(early.weights) == 60 - horizon + 1
+    assert early.told < len(early.weights) - 1 < found.told
     beyond_all = replace(far, far_ticks=held_out + 1)
     near = blend_long_horizons(linear, within, None, carted, beyond_all)
     assert near is not None
