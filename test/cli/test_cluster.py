@@ -1,5 +1,6 @@
 """What a cluster learns has the same bits as what one process learns, also when a worker dies."""
 
+import hashlib
 import os
 import signal
 import sys
@@ -219,14 +220,16 @@ def test_refinement_has_the_same_bits_also_when_a_worker_is_killed_in_the_middle
 
 @pytest.mark.parametrize("folds", [1, 2])
 def test_a_learner_with_many_minibatches_learns_the_same(
-    client: Any, folds: int, tmp_path: Path
+    client: Any, folds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if folds > 1:  # where starts are compared, workers find them, who have the usual blocks
+        monkeypatch.setattr(window_source, "BLOCK", USUAL_BLOCK)
     less = {"folds": folds, "narx_features": 0}
     learner = RFFPSR(**asdict(REFINED.options) | less)
     written = []
     for chosen in (None, client):
         learner.fit(recordings(9, 100), client=chosen).save(tmp_path / "model")
-        written.append((tmp_path / "model").read_bytes())
+        written.append(hashlib.sha256((tmp_path / "model").read_bytes()).hexdigest())
     assert written[0] == written[1]
 
 
