@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +25,7 @@ from rffpsr_ros.psr.refinement.feature_learning import LearnedFeatures, learn_fe
 from rffpsr_ros.psr.refinement.learned_units import learned_as
 from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions, affordable
 from rffpsr_ros.psr.refinement.loss_weights import loss_weights
+from rffpsr_ros.psr.refinement.whole_turns import radians
 
 
 def with_learned_features(
@@ -122,7 +124,11 @@ def _learned(
     train = training_segments(prepared.train, single, options, settings)
     validation = judged_segments(prepared.validation, single, options, settings)
     columns, acted = train.observations.shape[2], train.actions.shape[2]
-    learning = replace(learning, horizon=min(options.rollout_horizon, options.future))
+    learning = replace(
+        learning,
+        horizon=min(options.rollout_horizon, options.future),
+        turns=_turns(prepared, learning.changes_only),
+    )
     past = start.structure.arx_past, start.structure.narx_past
     fitting = affordable(learning, *past, columns, acted)
     if fitting is None:
@@ -145,3 +151,15 @@ def _learned(
     term = NarxTerm(found.narx, found.narx_past)
     coordinates = {**start.coordinates, "narx": narx_whitening(prepared.train.filled, term)}
     return InitialPredictor(found, learned.parameters, coordinates), learned
+
+
+def _turns(prepared: Prepared, changes_only: Sequence[int]) -> tuple[float, ...]:
+    """Return the radians in a standard unit of each observation that winds up, else 0.
+
+    Not of those whose size features do not see.
+    """
+    seen = [run.observations for run in prepared.train.filled]
+    rows = np.concatenate(seen)
+    span = rows.max(axis=0) - rows.min(axis=0)
+    span[list(changes_only)] = 0.0
+    return radians(span, prepared.observation_scaling.deviation)

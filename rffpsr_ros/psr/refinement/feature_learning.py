@@ -24,6 +24,7 @@ from rffpsr_ros.psr.refinement.learning_task import LearningTask, learning_task
 from rffpsr_ros.psr.refinement.rolling import Learnable, PredictedTick, Rollouts, roll
 from rffpsr_ros.psr.refinement.segments import Segments, origins
 from rffpsr_ros.psr.refinement.unit_selection import selected_units
+from rffpsr_ros.psr.refinement.whole_turns import turning_units
 
 RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 """Of the regression that learning starts from; in units of the squared change per tick."""
@@ -142,9 +143,12 @@ def _drawn(
     windows = known.windows(_first_tick(task, none, rollouts).window)[:, :size]
     many = max(options.units, DRAWN_VALUES // units.each)
     drawn = units.drawn(windows, many, generator)
+    if units.periodic and any(options.turns):
+        newest = (known.structure.narx_past - 1) * len(changes)
+        drawn = np.concatenate([drawn, turning_units(drawn, newest, options.turns)])
     few = rollouts.pick(slice(None, None, max(1, len(windows) // SELECTED)))
     regression, powers = _one_tick(task, _repeating(task, drawn, few), few, changes)
-    return drawn, selected_units(regression, powers, many, units.each, options.units)
+    return drawn, selected_units(regression, powers, len(drawn), units.each, options.units)
 
 
 def _one_tick(

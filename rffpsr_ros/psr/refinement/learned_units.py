@@ -41,6 +41,11 @@ class Units(Protocol):
         ...
 
     @property
+    def periodic(self) -> bool:
+        """Whether values repeat as a sum goes on."""
+        ...
+
+    @property
     def each(self) -> int:
         """How many values K / D a unit has."""
         ...
@@ -71,6 +76,7 @@ class Waves:
 
     usual = 40
     offset = False
+    periodic = True
     each = 2
 
     def values(self, sums: Array) -> Array:
@@ -107,6 +113,7 @@ class Sigmoids:
 
     usual = 25
     offset = True
+    periodic = False
     each = 1
 
     def values(self, sums: Array) -> Array:

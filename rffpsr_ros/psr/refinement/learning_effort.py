@@ -50,6 +50,10 @@ class FeatureLearningOptions:
     changes_only: tuple[int, ...] = ()
     """Columns of observations of which features see only the changes, not how large they are."""
 
+    turns: tuple[float, ...] = ()
+    """Radians in a standard unit of each observation that is an angle which winds up, else 0; none
+    where no observation may be."""
+
     state: bool = False
     """Whether the predictive state takes part in the readout that is learned; steps then take
     longer."""
