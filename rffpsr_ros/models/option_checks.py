@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -68,3 +70,17 @@ def require(name: str, value: Any, holds: Callable[[Any], bool], words: str) -> 
     """
     if value is not None and not holds(value):
         raise InputError(f"option '{name}' is {value}; it must be {words}")
+
+
+def require_positive_numbers(settings: Any) -> None:
+    """Refuse a dataclass of settings of which a number is not greater than 0.
+
+    Raises
+    ------
+    InputError
+        Naming the setting and its value.
+    """
+    for one in fields(settings):
+        value = getattr(settings, one.name)
+        if isinstance(value, Real):
+            require(one.name, value, lambda v: v > 0, "greater than 0")

@@ -7,13 +7,12 @@ stand where that is - filling of gaps, fit of a single model - and are part of t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from numbers import Real
+from dataclasses import dataclass, field, replace
 
 from rffpsr_ros.data.damage import DamageThresholds
 from rffpsr_ros.data.gaps import GapFilling
 from rffpsr_ros.data.subsample import SUBSAMPLE
-from rffpsr_ros.models.option_checks import require
+from rffpsr_ros.models.option_checks import require, require_positive_numbers
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
 
@@ -314,10 +313,7 @@ class RecipeSettings:
 
     def __post_init__(self) -> None:
         """Check that numbers are positive, and that the best is as good as itself."""
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if isinstance(value, Real):
-                require(one.name, value, lambda v: v > 0, "greater than 0")
+        require_positive_numbers(self)
         for name in AT_LEAST_ONE:
             require(name, getattr(self, name), lambda v: v >= 1, "at least 1")
 

@@ -7,6 +7,7 @@ import pytest
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
 
 
 def test_a_learner_takes_settings_beside_options() -> None:
@@ -26,6 +27,13 @@ def test_what_is_not_positive_is_refused(wrong: dict[str, Any]) -> None:
     (name,) = wrong
     with pytest.raises(InputError, match=f"option '{name}' is .*; it must be greater than 0"):
         RecipeSettings(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"means": 0}, {"gain": -0.1}, {"settled": 0}])
+def test_so_it_is_where_running_means_are_decided_on(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(InputError, match=f"option '{name}' is .*; it must be greater than 0"):
+        RunningMeanSettings(**wrong)
 
 
 @pytest.mark.parametrize(

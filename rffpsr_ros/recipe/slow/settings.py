@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rffpsr_ros.models.option_checks import require_positive_numbers
+
 
 @dataclass(frozen=True)
 class RunningMeanSettings:
-    """Which means are asked about, and what they must be worth."""
+    """Which means are asked about, and what they must be worth.
+
+    Raises
+    ------
+    InputError
+        If a number is not greater than 0.
+    """
 
     constants: tuple[int, ...] = (15, 30, 60, 120, 240)
     """Time constants, in ticks, of running means of actions that may explain forecasts' errors."""
@@ -35,3 +43,7 @@ class RunningMeanSettings:
     """Drawn features that see them must start with a score so many times the others' at the most:
     drives whose speed is seen without its sign .18, a titration .26, of 13 others all but one .89
     to 2.4."""
+
+    def __post_init__(self) -> None:
+        """Check that numbers are positive."""
+        require_positive_numbers(self)

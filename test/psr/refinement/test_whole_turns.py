@@ -35,7 +35,8 @@ def test_units_repeat_with_every_turn_of_each_angle() -> None:
         phases = units @ np.array([window, turned]).T
         np.testing.assert_allclose(np.cos(phases[:, 0]), np.cos(phases[:, 1]), atol=1e-9)
     assert not units[:4, :newest].any()
-    np.testing.assert_array_equal(units[:4, newest : newest + 3] != 0, units[:4, 3:6] != 0)
+    pure = [[5.0, 0.0, 0.0], [0.0, 0.0, 20.0], [5.0, 0.0, 20.0], [5.0, 0.0, -20.0]]
+    np.testing.assert_array_equal(units[:4, newest : newest + 3], pure)
     np.testing.assert_array_equal(units[4 : 4 + MIXED, 6:], drawn[:MIXED, 6:])
 
 
