@@ -1,8 +1,22 @@
-"""Recordings of a system that one of its actions also moves slowly, as heat or wear would."""
+"""Recordings of systems whose state the windows do not hold, and options to learn them quickly."""
+
+from typing import Any
 
 import numpy as np
 
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.swings import QUICK
+
+OPTIONS: dict[str, Any] = {
+    **QUICK,
+    "narx_units": "sigmoids",
+    "narx_learning": "on",
+    "narx_affine": "off",
+    "iterations": 10,
+    # Neither state spaces nor simulations: these take long, and are not what is tested.
+    "settings": RecipeSettings(state_space_weights=1, simulated_ticks=10**6),
+}
 
 TICKS = 60
 """The time constant of what is slow."""

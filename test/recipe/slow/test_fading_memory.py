@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,11 @@ from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.low_passed.filters import fit_filters
 from rffpsr_ros.models.low_passed.model import LowPassedModel
 from rffpsr_ros.recipe.learner import RFFPSR
-from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.slow.memory import fading_memory
 from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.slow_systems import slow_runs, unsigned_runs
-from test.swings import QUICK, swings
-
-OPTIONS: dict[str, Any] = {
-    **QUICK,
-    "narx_units": "sigmoids",
-    "narx_learning": "on",
-    "narx_affine": "off",
-    "iterations": 10,
-    "processes": 1,
-    # Neither state spaces nor simulations: these take long, and are not what is tested.
-    "settings": RecipeSettings(state_space_weights=1, simulated_ticks=10**6),
-}
+from test.slow_systems import OPTIONS, slow_runs, unsigned_runs
+from test.swings import swings
 
 
 def missed(model: Any, runs: list[Trajectory]) -> float:
@@ -39,26 +28,26 @@ def missed(model: Any, runs: list[Trajectory]) -> float:
 @pytest.mark.parametrize(("count", "told"), [(4, "the first part"), (2, "all parts")])
 def test_the_size_of_a_speed_is_forecast_by_what_tells_its_sign(count: int, told: str) -> None:
     runs, test = unsigned_runs(count), unsigned_runs(seed=1)
-    model = RFFPSR(**OPTIONS).fit(runs)
+    model = RFFPSR(**OPTIONS, processes=1).fit(runs)
     assert isinstance(model, LowPassedModel)
     (note,) = (one for one in model.record.notes if one.startswith("models see voltage over 3"))
     assert "voltage over 24 ticks" in note
     assert note.endswith(f"on {told} held out")
-    without = RFFPSR(**OPTIONS, slow_actions="off").fit(runs)
+    without = RFFPSR(**OPTIONS, processes=1, slow_actions="off").fit(runs)
     assert not isinstance(without, LowPassedModel)
     assert missed(model, test) < 0.5 * missed(without, test)
 
 
 @pytest.mark.long
 def test_what_windows_tell_needs_no_memory() -> None:
-    assert not isinstance(RFFPSR(**OPTIONS).fit(swings(9, 0, 60)), LowPassedModel)
+    assert not isinstance(RFFPSR(**OPTIONS, processes=1).fit(swings(9, 0, 60)), LowPassedModel)
 
 
 @pytest.mark.long
 def test_where_both_together_do_not_help_a_slow_cause_is_seen_alone() -> None:
     eager = RunningMeanSettings(better_start=np.inf)
-    settings = RecipeSettings(state_space_weights=1, simulated_ticks=10**6, running_means=eager)
-    model = RFFPSR(**{**OPTIONS, "settings": settings}).fit(slow_runs())
+    settings = replace(OPTIONS["settings"], running_means=eager)
+    model = RFFPSR(**{**OPTIONS, "settings": settings}, processes=1).fit(slow_runs())
     assert isinstance(model, LowPassedModel)
     assert model.parts.filters.names(("u", "v"))[2].startswith("v^2 over")
 

@@ -14,22 +14,10 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
-from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.slow_systems import NOISE, slow_runs
-from test.swings import QUICK
+from test.slow_systems import NOISE, OPTIONS, slow_runs
 
 pytestmark = pytest.mark.long
-
-OPTIONS: dict[str, Any] = {
-    **QUICK,
-    "narx_units": "sigmoids",
-    "narx_learning": "on",
-    "narx_affine": "off",
-    "iterations": 10,
-    # Neither state spaces nor simulations: these take long, and are not what is tested.
-    "settings": RecipeSettings(state_space_weights=1, simulated_ticks=10**6),
-}
 
 
 def missed(model: Any, runs: list[Trajectory]) -> float:
