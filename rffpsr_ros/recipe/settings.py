@@ -161,6 +161,12 @@ class RecipeSettings:
     state_space_features: Mapping[bool, int] = field(default_factory=lambda: {True: 8, False: 4})
     """Features of nonlinear state spaces: so many that saturate, or so many squares and cubes."""
 
+    state_space_orders: Mapping[bool, tuple[int, ...]] = field(
+        default_factory=lambda: {True: (2, 4, 6), False: (2,)}
+    )
+    """Orders that are tried with such features, without integrators, beside the one that suits a
+    linear system."""
+
     finer_from: int = 20_000
     """From so many ticks on, twice as many that saturate are tried too: what long records tell of a
     circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good."""

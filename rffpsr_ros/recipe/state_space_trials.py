@@ -8,7 +8,7 @@ quick to judge.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.contract import PredictiveModel
-from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace, simulation_error_of
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.parallel.workers import THIS_PROCESS, Pending, Workers
@@ -54,6 +54,7 @@ class StateSpaceTrials:
         """Have the trials computed, whenever there is nothing more urgent."""
         self._prepared, self._settings, self._workers = prepared, settings, workers
         self._enough = settings.better_than_linear
+        self._long = _long(prepared.recordings, settings)
         self._trials = [
             self._begun(one, 0, 2, self._enough) for one in _learners(prepared, settings)
         ]
@@ -62,12 +63,17 @@ class StateSpaceTrials:
         """Return the state spaces of the best structure, on each fold and on all recordings.
 
         None if on the first fold they do not come close to any of the ``rivals``, neither up to the
-        horizon nor beyond, or are no better than the linear system that they began from where that
-        competes as it is: without integrators. How many stages are learned is chosen by all folds:
-        one of them may lack what a robot does elsewhere.
+        horizon nor beyond. One that is no better than the linear system which it began from is none
+        where that competes as it is: without integrators. How many stages are learned is chosen by
+        all folds: one of them may lack what a robot does elsewhere.
         """
         try:
-            trials = [stages for pending in self._trials if (stages := pending.result())]
+            trials = [
+                stages
+                for pending in self._trials
+                for stages in pending.result()
+                if stages[0].learner.integrating or _betters_linear(stages, self._enough)
+            ]
             if not trials:
                 return None
             first = _judge(self._prepared, self._settings, 0)
@@ -82,26 +88,27 @@ class StateSpaceTrials:
             chosen, best = trials[place], bests[place]
             if (best.scores > self._settings.close * best_rivals).all():
                 return None
-            new = chosen[0].learner.integrating or _betters_linear(chosen, self._enough)
-            if not new:
-                return None
             others = [
                 self._begun([chosen[-1].learner], place, 0, np.inf)
                 for place in range(1, len(self._prepared.folds))
             ]
-            stages = _best_stage([chosen, *(pending.result() for pending in others)])
-            task = _Fit(stages[0].learner, self._prepared.recordings)
+            found = [chosen, *(path for pending in others for path in pending.result())]
+            if len(found) < len(self._prepared.folds):
+                return None
+            stages = _best_stage(found)
+            models = [one.model for one in stages]
+            task = _FromAll(stages[0].learner, models, self._prepared.recordings)
             member = self._workers.submit(task, silent).result()
-            return Candidate(NAME, [member], [one.model for one in stages])
+            return Candidate(NAME, [member], models)
         except InputError:  # recordings do not suit them
             return None
 
     def _begun(
         self, learners: Sequence[NonlinearStateSpace], place: int, urgency: int, enough: float
-    ) -> Pending[list[_Stage]]:
+    ) -> Pending[list[list[_Stage]]]:
         judge = _judge(self._prepared, self._settings, place)
         train, settings = self._prepared.folds[place].train, self._settings
-        task = _Stages(learners, train, judge, settings.as_good, settings.hopeless, enough)
+        task = _Paths(learners, train, judge, settings, enough, self._long)
         return self._workers.submit(task, silent, urgency=urgency)
 
 
@@ -119,16 +126,19 @@ def _best_stage(by_fold: Sequence[Sequence[_Stage]]) -> list[_Stage]:
 
 
 def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[NonlinearStateSpace]]:
-    """Return for each kind of features what competes: learners with and without integrators.
+    """Return for each kind of features what competes: orders, with and without integrators.
 
-    Twice as many that saturate are a kind of its own where recordings are long. Orders suit all
-    recordings. None where these are too short to tell, or no state spaces are wanted.
+    What suits a linear system on all recordings is among them. What a robot does beyond that may
+    need more states, or fewer, and other orders are tried too where recordings are not long. Where
+    they are, twice as many features that saturate are a kind of its own. None where recordings are
+    too short to tell, or no state spaces are wanted.
     """
     options, columns = prepared.options, _columns(prepared)
     if not (options.arx_past and options.narx_features):
         return []
     kinds = list(settings.state_space_features.items())
-    if sum(map(len, prepared.recordings)) >= settings.finer_from:
+    long = _long(prepared.recordings, settings)
+    if long:
         kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
 
     def learner(order: int, kind: tuple[bool, int], integrating: bool) -> NonlinearStateSpace:
@@ -140,17 +150,24 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[Nonl
     def small(one: NonlinearStateSpace) -> bool:
         return one.weights(*columns) <= settings.state_space_weights
 
-    orders = {
-        integrating: order
+    suited = [
+        (order, integrating)
         for integrating in (False, True)
         if any(small(learner(1, kind, integrating)) for kind in kinds)
         and (order := _order(prepared, settings, integrating)) is not None
-    }
-    learners = [
-        [one for i, order in orders.items() if small(one := learner(order, kind, i))]
-        for kind in kinds
     ]
+    if not suited:
+        return []
+    learners = []
+    for kind in kinds:
+        others = [] if long else [(order, False) for order in settings.state_space_orders[kind[0]]]
+        asked = dict.fromkeys([*suited, *others])
+        learners.append([one for order, i in asked if small(one := learner(order, kind, i))])
     return [rivals for rivals in learners if rivals]
+
+
+def _long(recordings: Sequence[Trajectory], settings: RecipeSettings) -> bool:
+    return sum(map(len, recordings)) >= settings.finer_from
 
 
 def _columns(prepared: Preparation) -> tuple[int, int]:
@@ -221,34 +238,47 @@ def _betters_linear(stages: Sequence[_Stage], enough: float) -> bool:
 
 
 @dataclass(frozen=True)
-class _Stages:
-    """The task of learning on the first fold, stage by stage; none where that cannot be.
+class _Paths:
+    """The task of learning on a fold, stage by stage, by learners of the same kind of features.
 
-    Of several learners that one goes on whose linear system is the simplest that is ``as_good`` as
-    any. A stage that is hopeless beside the one before is the last, and so is the second where none
-    has bettered the linear system by the factor ``enough``.
+    Those go on whose linear system is not far behind the best one's; of long recordings, on which
+    that takes long, the one alone whose linear system is the simplest that is as good as any. A
+    stage that is hopeless beside the one before is the last, and so is the second where none has
+    bettered the linear system by the factor ``enough``.
     """
 
     learners: Sequence[NonlinearStateSpace]
     train: Sequence[Trajectory]
     judge: _Judge
-    as_good: float
-    hopeless: float
+    settings: RecipeSettings
     enough: float
+    long: bool
 
-    def __call__(self, progress: Progress) -> list[_Stage]:
+    def __call__(self, progress: Progress) -> list[list[_Stage]]:
         del progress
-        paths = [one.path(self.train) for one in self.learners]
-        first = [
-            self._stage(learner, 0, next(path))
-            for learner, path in zip(self.learners, paths, strict=True)
-        ]
-        states = [one.model.parts.system.states for one in first]
-        place = _simplest([one.total for one in first], states, self.as_good)
-        found = [first[place]]
-        for model in paths[place]:
-            found.append(self._stage(self.learners[place], len(found), model))
-            if not found[-1].total <= self.hopeless * found[-2].total:
+        begun = [found for one in self.learners if (found := self._begun(one)) is not None]
+        totals = [first.total for first, _ in begun]
+        if begun and self.long:
+            states = [first.model.parts.system.states for first, _ in begun]
+            begun = [begun[_simplest(totals, states, self.settings.as_good)]]
+        enough = self.settings.far_behind * min(totals, default=np.inf)
+        return [self._path(*one) for one in begun if one[0].total <= enough]
+
+    def _begun(
+        self, learner: NonlinearStateSpace
+    ) -> tuple[_Stage, Iterator[StateSpaceModel]] | None:
+        """Return the linear system and what goes on from it; None where there is none."""
+        path = learner.path(self.train)
+        try:
+            return self._stage(learner, 0, next(path)), path
+        except InputError:  # no stable one of this order
+            return None
+
+    def _path(self, first: _Stage, path: Iterator[StateSpaceModel]) -> list[_Stage]:
+        found = [first]
+        for model in path:
+            found.append(self._stage(first.learner, len(found), model))
+            if not found[-1].total <= self.settings.hopeless * found[-2].total:
                 break
             if len(found) == FIRST_STAGES and not _betters_linear(found, self.enough):
                 break
@@ -259,11 +289,18 @@ class _Stages:
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """The task of learning from recordings."""
+class _FromAll:
+    """The task of learning from all recordings: the model of the fold that errs least is led on.
+
+    To begin anew would be to draw again: one descent in a few ends with ten times the error.
+    """
 
     learner: NonlinearStateSpace
+    by_fold: Sequence[StateSpaceModel]
     recordings: Sequence[Trajectory]
 
     def __call__(self, progress: Progress) -> StateSpaceModel:
-        return self.learner.fit(self.recordings, progress=progress)
+        if not self.learner.stages:
+            return self.learner.fit(self.recordings, progress=progress)
+        best = min(self.by_fold, key=lambda one: simulation_error_of(one, self.recordings))
+        return self.learner.led_on(best, self.recordings)

@@ -19,7 +19,12 @@ from rffpsr_ros.models.in_memory import InMemoryLearner
 from rffpsr_ros.models.n4sid.learner import N4SID, ChoiceGrid
 from rffpsr_ros.models.option_checks import check_seed, check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
-from rffpsr_ros.models.state_space.linear_start import Structure, linear_start, trajectory_of
+from rffpsr_ros.models.state_space.linear_start import (
+    Structure,
+    free_weights,
+    linear_start,
+    trajectory_of,
+)
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
 from rffpsr_ros.models.state_space.simulation import simulation_error
 from rffpsr_ros.models.state_space.stage import LENGTHS, learned
@@ -131,6 +136,23 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             record = self._record(structure, stage, _missed(system, runs))
             yield StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))
 
+    def led_on(self, model: StateSpaceModel, train: Sequence[Trajectory]) -> StateSpaceModel:
+        """Return what the last stage makes of a model of this structure, from recordings (again).
+
+        Raises
+        ------
+        InputError
+            If recordings are not alike.
+        """
+        signature, scalings = training_signature(train), model.parts[1:]
+        runs = standardise(train, *scalings)
+        system = model.parts.system._replace(bounds=_bounds(runs))
+        with one_blas_thread():
+            system = learned(system, free_weights(system), runs, self.stages - 1)
+        options = {**model.record.options, "stages": self.stages}
+        record = TrainingRecord(options, {"simulation_error": _missed(system, runs)})
+        return StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))
+
     def best_order(self, train: Sequence[Trajectory]) -> int:
         """Return the order that is chosen where none is given.
 
@@ -169,6 +191,13 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             "seed": self.seed,
         }
         return TrainingRecord(options, {"simulation_error": missed})
+
+
+def simulation_error_of(model: StateSpaceModel, recordings: Sequence[Trajectory]) -> float:
+    """Return the mean squared error of a model's simulations, in its standard units."""
+    runs = standardise(recordings, *model.parts[1:])
+    error = simulation_error(model.parts.system, cut_stretches(runs, LENGTHS[1], JUDGED))
+    return float(np.nan_to_num(error, nan=np.inf))
 
 
 def stages_for(ticks: int) -> int:

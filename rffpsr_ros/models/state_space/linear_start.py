@@ -92,7 +92,7 @@ def linear_start(
     reach = np.full(features, np.inf if structure.saturating else REACH)
     adds_up = np.repeat([0.0, 1.0], [states, integrators])
     system = StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
-    return StartingSystem(system, _free(system, slice(states, total)))
+    return StartingSystem(system, free_weights(system))
 
 
 def trajectory_of(run: Run, changes: bool) -> Trajectory:
@@ -132,8 +132,9 @@ def _in_units(parts: KalmanParts) -> _Linear:
     )
 
 
-def _free(system: StateSpace, integrators: slice) -> Array:
+def free_weights(system: StateSpace) -> Array:
     """Return which weights (P,) are learned: nothing sees the integrators but themselves."""
+    integrators = np.flatnonzero(system.integrators)
     parts = [np.ones(part.shape, bool) for part in system[:3]]
     for seeing in parts:
         seeing[:, integrators] = False
