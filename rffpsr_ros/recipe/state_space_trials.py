@@ -63,17 +63,12 @@ class StateSpaceTrials:
         """Return the state spaces of the best structure, on each fold and on all recordings.
 
         None if on the first fold they do not come close to any of the ``rivals``, neither up to the
-        horizon nor beyond. One that is no better than the linear system which it began from is none
-        where that competes as it is: without integrators. How many stages are learned is chosen by
-        all folds: one of them may lack what a robot does elsewhere.
+        horizon nor beyond. One that is no better than the best linear system is none where these
+        compete as they are: without integrators. How many stages are learned is chosen by all
+        folds: one of them may lack what a robot does elsewhere.
         """
         try:
-            trials = [
-                stages
-                for pending in self._trials
-                for stages in pending.result()
-                if stages[0].learner.integrating or _betters_linear(stages, self._enough)
-            ]
+            trials = _new([path for one in self._trials for path in one.result()], self._enough)
             if not trials:
                 return None
             first = _judge(self._prepared, self._settings, 0)
@@ -232,9 +227,22 @@ class _Stage(NamedTuple):
         return float(np.prod(self.scores) ** (1 / len(self.scores)))
 
 
-def _betters_linear(stages: Sequence[_Stage], enough: float) -> bool:
-    """Return whether any stage is better than the linear system, the first, by such a factor."""
-    return min(one.total for one in stages) <= enough * stages[0].total
+def _new(paths: Sequence[Sequence[_Stage]], enough: float) -> list[Sequence[_Stage]]:
+    """Return the paths that better the best linear system without integrators, which competes.
+
+    Without integrators they must do so by the factor ``enough``.
+    """
+    totals = [path[0].total for path in paths if not path[0].learner.integrating]
+    linear = min(totals, default=np.inf)
+    return [
+        path
+        for path in paths
+        if _least(path) <= (1.0 if path[0].learner.integrating else enough) * linear
+    ]
+
+
+def _least(stages: Sequence[_Stage]) -> float:
+    return min(one.total for one in stages)
 
 
 @dataclass(frozen=True)
@@ -280,7 +288,7 @@ class _Paths:
             found.append(self._stage(first.learner, len(found), model))
             if not found[-1].total <= self.settings.hopeless * found[-2].total:
                 break
-            if len(found) == FIRST_STAGES and not _betters_linear(found, self.enough):
+            if len(found) == FIRST_STAGES and not _least(found) <= self.enough * first.total:
                 break
         return found
 

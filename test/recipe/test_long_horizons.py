@@ -12,6 +12,8 @@ from scipy.signal import lfilter
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
+from rffpsr_ros.models.state_space.learner import simulation_error_of
+from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.parallel.workers import ThisProcess
 from rffpsr_ros.recipe.blend import blend
 from rffpsr_ros.recipe.candidates import Candidate, baselines
@@ -131,16 +133,16 @@ def test_short_recordings_do_not_tell_who_simulates_best() -> None:
     assert blend_long_horizons(known(short), NOT_ASKED, None, short, SETTINGS) is None
 
 
-def cart(ticks: int) -> Trajectory:
+def cart(ticks: int, seed: int = 5, spring: float = 0.0005) -> Trajectory:
     """Return a cart under a motor that saturates; its position is the sum of its speeds."""
-    draw = np.random.default_rng(5)
+    draw = np.random.default_rng(seed)
     actions = np.repeat(draw.uniform(-1, 1, ticks // 5), 5)
     speed = position = 0.0
     seen = np.empty(ticks)
     for tick, action in enumerate(actions):
         seen[tick] = position + 0.001 * draw.standard_normal()
         position += speed
-        speed = 0.9 * speed + 0.02 * np.tanh(3 * action) - 0.0005 * position
+        speed = 0.9 * speed + 0.02 * np.tanh(3 * action) - spring * position
     return Trajectory(seen, actions, 0.1)
 
 
@@ -149,8 +151,9 @@ def carted() -> Preparation:
     return prepare([cart(CART_TICKS)], None, RFFPSROptions(), SETTINGS)
 
 
-def test_what_adds_up_its_speeds_is_found_by_the_first_fold(carted: Preparation) -> None:
-    found = StateSpaceTrials(carted, SETTINGS).best(known(carted))
+def test_what_adds_up_its_speeds_is_found_by_the_first_fold() -> None:
+    free = prepare([cart(CART_TICKS, 7, 0.0)], None, RFFPSROptions(), SETTINGS)
+    found = StateSpaceTrials(free, SETTINGS).best(known(free))
     assert found is not None
     options = [one.record.options for one in (*found.members, *found.by_fold)]
     assert [one["integrating"] for one in options] == [True] * 4
@@ -241,6 +244,44 @@ def test_of_linear_systems_as_good_the_one_of_fewer_states_is_the_start() -> Non
     assert found is not None
     options = found.members[0].record.options
     assert (options["order"], options["integrating"]) == (2, False)
+
+
+def behind_a_curve(seed: int) -> Trajectory:
+    """Return what follows the square of the action through four lags; no line shows any of it."""
+    draw = np.random.default_rng(seed)
+    actions = np.repeat(draw.uniform(-1, 1, 200), 2)
+    seen = actions**2
+    for _ in range(4):
+        seen = lfilter([0.0, 0.3], [1.0, -0.7], seen)
+    return Trajectory(seen + 0.002 * draw.standard_normal(len(seen)), actions, 0.1)
+
+
+def test_more_states_are_tried_than_suit_a_linear_system() -> None:
+    runs = [behind_a_curve(seed) for seed in range(6)]
+    ready = prepare(runs, None, RFFPSROptions(), SETTINGS)
+    linear_alone = replace(SETTINGS, state_space_orders={True: (), False: ()})
+    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
+    rival = StateSpaceTrials(ready, linear_alone).best(known(ready))
+    assert found is not None
+    assert found.members[0].record.options["order"] >= 4
+    unseen = behind_a_curve(99)
+    rivals = [rival.members[0]] if rival is not None else known(ready)[0].members
+    error, usual = (
+        float(errors_by_origin(one, unseen, 10, 20).std()) for one in (found.members[0], rivals[0])
+    )
+    assert error < 0.5 * usual
+
+
+def test_that_of_all_recordings_errs_no_more_on_them_than_the_folds_it_came_from(
+    ready: Preparation,
+) -> None:
+    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
+    assert found is not None
+    errors = []
+    for one in (*found.members, *found.by_fold):
+        assert isinstance(one, StateSpaceModel)
+        errors.append(simulation_error_of(one, ready.recordings))
+    assert errors[0] < min(errors[1:])
 
 
 def unstable(seed: int) -> Trajectory:

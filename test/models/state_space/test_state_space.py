@@ -9,7 +9,12 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.evaluation.horizon_error import simulation_rmse
 from rffpsr_ros.models.loading import load_model
 from rffpsr_ros.models.n4sid.learner import N4SID
-from rffpsr_ros.models.state_space.learner import NonlinearStateSpace, least_order, stages_for
+from rffpsr_ros.models.state_space.learner import (
+    NonlinearStateSpace,
+    least_order,
+    simulation_error_of,
+    stages_for,
+)
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.recordings.trajectory import Trajectory
 
@@ -114,6 +119,21 @@ def test_saved_and_followed_through_gaps(
     np.testing.assert_array_equal(model.predict(one, plan), loaded.predict(other, plan))
     missed = model.predict(one, plan)[:, 0] - test_run.observations[60:90, 0]
     assert np.abs(missed).max() < 0.2 * test_run.observations.std()
+
+
+def test_a_model_is_led_on_by_other_recordings(recording: Trajectory, test_run: Trajectory) -> None:
+    learner = NonlinearStateSpace(2, 4, saturating=False)
+    little = learner.fit([recording.slice(0, 150)])
+    more = [recording, spring(400, 8)]
+    led = learner.led_on(little, more)
+    assert simulation_error_of(led, more) < simulation_error_of(little, more)
+    assert simulation_rmse(led, test_run, 50)[0] < simulation_rmse(little, test_run, 50)[0]
+    assert led.record.options == {**little.record.options, "stages": learner.stages}
+    # Predictions are held within what all of them covered.
+    low, high = led.parts.system.bounds
+    for one in more:
+        assert (low <= led.parts.observation_scaling.apply(one.observations).min(axis=0)).all()
+        assert (high >= led.parts.observation_scaling.apply(one.observations).max(axis=0)).all()
 
 
 def test_the_least_order_that_is_as_good_as_any_is_taken() -> None:
