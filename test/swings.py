@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
@@ -17,6 +18,10 @@ QUICK: dict[str, Any] = {
     "iterations": 5,
     "short_past": 0,
 }
+
+
+WINDOWS_ONLY = RecipeSettings(state_space_weights=1)
+"""No state spaces: on a swing they leave nothing to models that see a window."""
 
 
 def swings(count: int, seed: int, ticks: int = 100, mass: float = 1.0) -> list[Trajectory]:

@@ -26,7 +26,7 @@ from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.swings import QUICK, swings
+from test.swings import QUICK, WINDOWS_ONLY, swings
 
 pytestmark = pytest.mark.long
 
@@ -40,7 +40,7 @@ def error(model: Any, runs: list[Trajectory]) -> float:
 
 @pytest.fixture(scope="module")
 def learned() -> Learned:
-    return RFFPSR(**QUICK, processes=1).fit_and_keep(swings(9, 0))
+    return RFFPSR(**QUICK, processes=1, settings=WINDOWS_ONLY).fit_and_keep(swings(9, 0))
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """Learning goes on: from new recordings and what is kept of the old ones.
 
 What the recipe decided stays: windows, drawn features, ranks, ridges, and which models there are.
-Both stages and the linear ARX take in every new tick, with the sums of all old ones; learned
-features learn on, in the more steps the larger a share the new ticks have of all, and refinement
-goes on from where it ended, on a sample of old recordings and the new ones; weights and bands are
-those of held-out parts, old and new (a single model's bands stay as they were). So it costs what is
-new, and a sample that does not grow. Models of everything follow those on folds, which judge
-(`more/everything.py`).
+Both stages and the linear ARX take in every new tick, with the sums of all old ones. On a sample of
+old recordings and the new ones learned features learn on, in the more steps the larger a share the
+new ticks have of all, state spaces do, and refinement goes on from where it ended; weights and
+bands are those of held-out parts, old and new (a single model's bands stay as they were). So it
+costs what is new, and a sample that does not grow. Models of everything follow those on folds,
+which judge (`more/everything.py`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from typing import Any
 from rffpsr_ros.errors import InputError, counted
 from rffpsr_ros.models.arx.model import LinearARXModel
 from rffpsr_ros.models.arx.more import sums_of, with_sums
+from rffpsr_ros.models.arx.regression import Sums
 from rffpsr_ros.models.contract import PredictiveModel, TrainingRecord
 from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.low_passed.model import LowPassedModel
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace, simulation_error_of
+from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
 from rffpsr_ros.parallel.processes import workers_for
 from rffpsr_ros.parallel.workers import Pending, Workers
@@ -110,11 +113,10 @@ def _learned_more(
         if isinstance(member, RFFPSRModel):
             refreshed.append(next(waiting).model)
         elif isinstance(member, LinearARXModel) and kept.arx is not None:
-            sums = kept.arx.sums(1 - forget)
-            added = sums_of(member, every)
-            sums.regression.merge(added.regression)
-            arx = KeptArx.of(replace(sums, squares=sums.squares + added.squares))
-            refreshed.append(with_sums(member, sums, every))
+            with_new, arx = _arx_more(member, kept.arx.sums(1 - forget), every)
+            refreshed.append(with_new)
+        elif isinstance(member, StateSpaceModel):
+            refreshed.append(_led_on(member, [one.trajectory(model.signature) for one in mix]))
         else:
             refreshed.append(member)
     progress("blend", 0.0)
@@ -144,6 +146,26 @@ def _learned_more(
         in_all,
     )
     return Learned(made, after)
+
+
+def _arx_more(
+    member: LinearARXModel, sums: Sums, new: Sequence[Trajectory]
+) -> tuple[LinearARXModel, KeptArx]:
+    """Return the linear ARX of old sums and new recordings, and what is kept of it."""
+    added = sums_of(member, new)
+    sums.regression.merge(added.regression)
+    kept = KeptArx.of(replace(sums, squares=sums.squares + added.squares))
+    return with_sums(member, sums, new), kept
+
+
+def _led_on(member: StateSpaceModel, mix: Sequence[Trajectory]) -> StateSpaceModel:
+    """Return a state space that has learned on; a linear one stays, and one that would err more."""
+    learner = NonlinearStateSpace(**member.record.options)
+    if not learner.stages:
+        return member
+    led = learner.led_on(member, mix)
+    before, after = (simulation_error_of(one, mix) for one in (member, led))
+    return led if after < before else member
 
 
 OUTGROWN = 2.0

@@ -85,7 +85,8 @@ def _least_ticks(options: RFFPSROptions) -> int:
 
 def fewest_ticks(model: PredictiveModel[Any], kept: Kept) -> int:
     """Return how many ticks in a row a new recording must have to be learned from."""
-    return max((_least_ticks(options_of(one)) for one in _refined(model, kept)), default=2)
+    learning: Sequence[PredictiveModel[Any]] = _refined(model, kept) or [judged(model, kept)]
+    return max(_least_ticks(options_of(one)) for one in learning)
 
 
 def is_long_enough(recording: Trajectory, ticks: int) -> bool:
@@ -109,7 +110,12 @@ def _holder(number: int, models: int) -> int:
 def learned_by_some(
     new: Sequence[KeptRecording], old: Sequence[KeptRecording], models: int
 ) -> Sequence[KeptRecording]:
-    """Return new recordings of which a single model, where nothing else is left, holds none out."""
+    """Return new recordings of which a single model, where nothing else is left, holds none out.
+
+    Where there is none at all, what learns on is judged as it was before: by all that is new.
+    """
+    if not models:
+        return [one._replace(held_out_by=0) for one in new]
     if models > 1 or any(one.held_out_by == EVERYONE for one in (*old, *new)):
         return new
     return [one._replace(held_out_by=EVERYONE) for one in new]

@@ -23,7 +23,7 @@ from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.swings import QUICK as WITH_AFFINE
-from test.swings import swings
+from test.swings import WINDOWS_ONLY, swings
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +39,7 @@ def error(model: Any, runs: list[Trajectory]) -> float:
 
 @pytest.fixture(scope="module")
 def learned() -> Learned:
-    return RFFPSR(**QUICK, processes=1).fit_and_keep(swings(9, 0))
+    return RFFPSR(**QUICK, processes=1, settings=WINDOWS_ONLY).fit_and_keep(swings(9, 0))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,10 @@ def learned_more(learned: Learned) -> Learned:
 
 def test_keeping_changes_nothing_of_the_model(learned: Learned, tmp_path: Path) -> None:
     written = []
-    for model in (learned.model, RFFPSR(**QUICK, processes=1).fit(swings(9, 0))):
+    for model in (
+        learned.model,
+        RFFPSR(**QUICK, processes=1, settings=WINDOWS_ONLY).fit(swings(9, 0)),
+    ):
         model.save(tmp_path / "model")
         written.append((tmp_path / "model").read_bytes())
     assert written[0] == written[1]
@@ -85,6 +88,20 @@ def test_learned_features_learn_on(learned: Learned, learned_more: Learned) -> N
         assert np.array_equal(one.directions, like.directions)
         assert one.directions.shape == moved.directions.shape
         assert not np.array_equal(one.directions, moved.directions)
+
+
+def test_state_spaces_learn_on_where_nothing_else_is_left() -> None:
+    first = RFFPSR(**QUICK, processes=1).fit_and_keep(swings(9, 0))
+    assert not first.kept.stages  # a swing's state is what no window holds
+    test = swings(40, 99)
+    more = learn_more(first.model, first.kept, swings(9, 1), processes=1)
+    assert error(more.model, test) < error(first.model, test)
+    # Another robot by now, and a single recording of it.
+    heavy, (new,) = swings(4, 99, 200, mass=2.0), swings(1, 1, 400, mass=2.0)
+    other = learn_more(first.model, first.kept, [new], forget=1.0, processes=1)
+    assert error(other.model, heavy) < 0.5 * error(first.model, heavy)
+    with pytest.raises(InputError, match="none of the new recordings has 13 ticks in a row"):
+        learn_more(first.model, first.kept, swings(1, 5, ticks=10))
 
 
 def test_what_was_learned_on_is_told(learned: Learned, learned_more: Learned) -> None:
