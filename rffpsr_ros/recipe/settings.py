@@ -169,19 +169,20 @@ class RecipeSettings:
 
     finer_from: int = 20_000
     """From so many ticks on, twice as many that saturate are tried too: what long records tell of a
-    circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good."""
+    circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good. As
+    that takes long, no other orders are tried, and of each kind one alone is learned."""
 
     state_space_weights: int = 400
     """With more weights than these none is learned: the time of a step grows as their square."""
 
     as_good: float = 1.1
-    """With a score on the first fold that is at most so many times the best one's, the linear
-    system of the fewest states is where they start, and what has the fewest weights is learned: the
-    simpler goes less astray where a robot goes further than it did."""
+    """With a score on the first fold that is at most so many times the best one's, the what has
+    the fewest weights is learned: the simpler goes less astray where a robot goes further than it
+    did. Of long recordings the linear system of the fewest states is where they start."""
 
     better_than_linear: float = 0.95
-    """Their score on the first fold must be so many times that of the linear system which they
-    began from, at the most: subspace identification competes as it is."""
+    """Their score on the first fold must be so many times that of the best linear system, at the
+    most: subspace identification competes as it is. With integrators they need only equal it."""
 
     first_blocks: int = 8
     """Blocks of the first fold that tell whether state spaces are learned on the others."""
@@ -195,7 +196,8 @@ class RecipeSettings:
 
     far_behind: float = 4.0
     """Of few data, learned features whose score on the first fold is so many times the best one's
-    are not learned on the others, and drawn ones so far behind in one configuration only."""
+    are not learned on the others, and drawn ones so far behind in one configuration only. Nor, of
+    any data, are state spaces learned from a linear system so far behind the best one."""
 
     worth_choosing: float = 1.2
     """Of more data, drawn features are learned in the configuration that starts best on the first

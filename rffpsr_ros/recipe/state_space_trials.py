@@ -2,8 +2,7 @@
 
 They remember what no window shows, and are small: on some robots nothing else comes near them, on
 others they are hopeless. The first fold tells, before they are learned on the others. It also
-tells whether they add up changes of what is seen: the linear systems that learning starts from are
-quick to judge.
+tells of how many states they are, and whether they add up changes of what is seen.
 """
 
 from __future__ import annotations
@@ -54,9 +53,10 @@ class StateSpaceTrials:
         """Have the trials computed, whenever there is nothing more urgent."""
         self._prepared, self._settings, self._workers = prepared, settings, workers
         self._enough = settings.better_than_linear
-        self._long = _long(prepared.recordings, settings)
+        self._long = sum(map(len, prepared.recordings)) >= settings.finer_from
         self._trials = [
-            self._begun(one, 0, 2, self._enough) for one in _learners(prepared, settings)
+            self._begun(one, 0, 2, self._enough)
+            for one in _learners(prepared, settings, self._long)
         ]
 
     def best(self, rivals: Sequence[Candidate]) -> Candidate | None:
@@ -120,19 +120,20 @@ def _best_stage(by_fold: Sequence[Sequence[_Stage]]) -> list[_Stage]:
     return list(min(alike, key=lambda ones: float(np.prod([one.total for one in ones]))))
 
 
-def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[NonlinearStateSpace]]:
+def _learners(
+    prepared: Preparation, settings: RecipeSettings, long: bool
+) -> list[list[NonlinearStateSpace]]:
     """Return for each kind of features what competes: orders, with and without integrators.
 
     What suits a linear system on all recordings is among them. What a robot does beyond that may
-    need more states, or fewer, and other orders are tried too where recordings are not long. Where
-    they are, twice as many features that saturate are a kind of its own. None where recordings are
-    too short to tell, or no state spaces are wanted.
+    need more states, or fewer, and other orders are tried too where recordings are not ``long``.
+    Where they are, twice as many features that saturate are a kind of its own. None where
+    recordings are too short to tell, or no state spaces are wanted.
     """
     options, columns = prepared.options, _columns(prepared)
     if not (options.arx_past and options.narx_features):
         return []
     kinds = list(settings.state_space_features.items())
-    long = _long(prepared.recordings, settings)
     if long:
         kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
 
@@ -159,10 +160,6 @@ def _learners(prepared: Preparation, settings: RecipeSettings) -> list[list[Nonl
         asked = dict.fromkeys([*suited, *others])
         learners.append([one for order, i in asked if small(one := learner(order, kind, i))])
     return [rivals for rivals in learners if rivals]
-
-
-def _long(recordings: Sequence[Trajectory], settings: RecipeSettings) -> bool:
-    return sum(map(len, recordings)) >= settings.finer_from
 
 
 def _columns(prepared: Preparation) -> tuple[int, int]:

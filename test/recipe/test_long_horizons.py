@@ -50,6 +50,13 @@ def ready() -> Preparation:
     return prepare([amplifier(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
 
 
+@pytest.fixture(scope="module")
+def joined(ready: Preparation) -> Candidate:
+    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
+    assert found is not None
+    return found
+
+
 def known(ready: Preparation) -> list[Candidate]:
     made = [pending.result() for pending in baselines(ready, SETTINGS)]
     return [one for one in made if one is not None]
@@ -59,10 +66,8 @@ def late_error(model: PredictiveModel[Any], run: Trajectory) -> float:
     return float(errors_by_origin(model, run, 100, 20)[:, 50:].std())
 
 
-def test_a_state_space_joins_where_it_is_best(ready: Preparation) -> None:
-    linear = known(ready)
-    found = StateSpaceTrials(ready, SETTINGS).best(linear)
-    assert found is not None
+def test_a_state_space_joins_where_it_is_best(ready: Preparation, joined: Candidate) -> None:
+    linear, found = known(ready), joined
     assert found.name == "state_space"
     assert len(found.by_fold) == len(ready.folds) == 3
     (member,) = found.members
@@ -273,12 +278,10 @@ def test_more_states_are_tried_than_suit_a_linear_system() -> None:
 
 
 def test_that_of_all_recordings_errs_no_more_on_them_than_the_folds_it_came_from(
-    ready: Preparation,
+    ready: Preparation, joined: Candidate
 ) -> None:
-    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
-    assert found is not None
     errors = []
-    for one in (*found.members, *found.by_fold):
+    for one in (*joined.members, *joined.by_fold):
         assert isinstance(one, StateSpaceModel)
         errors.append(simulation_error_of(one, ready.recordings))
     assert errors[0] < min(errors[1:])

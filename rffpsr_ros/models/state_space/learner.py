@@ -195,9 +195,8 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
 
 def simulation_error_of(model: StateSpaceModel, recordings: Sequence[Trajectory]) -> float:
     """Return the mean squared error of a model's simulations, in its standard units."""
-    runs = standardise(recordings, *model.parts[1:])
-    error = simulation_error(model.parts.system, cut_stretches(runs, LENGTHS[1], JUDGED))
-    return float(np.nan_to_num(error, nan=np.inf))
+    error = _judged_error(model.parts.system, standardise(recordings, *model.parts[1:]))
+    return error if np.isfinite(error) else np.inf
 
 
 def stages_for(ticks: int) -> int:
@@ -230,5 +229,9 @@ def _bounds(runs: Sequence[Run]) -> Bounds:
 
 def _missed(system: StateSpace, runs: Sequence[Run]) -> float | None:
     """Return the root of the mean squared error of simulations, in standard deviations."""
-    error = simulation_error(system, cut_stretches(runs, LENGTHS[1], JUDGED))
+    error = _judged_error(system, runs)
     return float(np.sqrt(error)) if np.isfinite(error) else None
+
+
+def _judged_error(system: StateSpace, runs: Sequence[Run]) -> float:
+    return float(simulation_error(system, cut_stretches(runs, LENGTHS[1], JUDGED)))

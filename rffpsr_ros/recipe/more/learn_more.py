@@ -102,6 +102,7 @@ def _learned_more(
     mix = [*old, *new]
     served, model = model, judged(model, kept)
     every = [one.trajectory(model.signature) for one in new]
+    mixed = [one.trajectory(model.signature) for one in mix]
     ticks = sum(map(len, every))
     in_all = (1 - forget) * kept.ticks + ticks
     going_on = _going_on(settings, ticks / in_all)
@@ -116,7 +117,7 @@ def _learned_more(
             with_new, arx = _arx_more(member, kept.arx.sums(1 - forget), every)
             refreshed.append(with_new)
         elif isinstance(member, StateSpaceModel):
-            refreshed.append(_led_on(member, [one.trajectory(model.signature) for one in mix]))
+            refreshed.append(_led_on(member, mixed))
         else:
             refreshed.append(member)
     progress("blend", 0.0)
@@ -130,7 +131,6 @@ def _learned_more(
         made = refreshed[0].replaced(bands=model.bands)
     everything = None
     if kept.everything is not None and isinstance(made, EnsembleModel):
-        mixed = [one.trajectory(model.signature) for one in mix]
         again = LearnAgain(every, mixed, forget, kept.learned, going_on)
         folds = len(kept.stages)
         made, everything = again(served, kept.everything, made, folds, progress, workers)

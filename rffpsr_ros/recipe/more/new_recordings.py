@@ -101,21 +101,19 @@ def _refined(model: PredictiveModel[Any], kept: Kept) -> list[RFFPSRModel]:
 
 
 def _holder(number: int, models: int) -> int:
-    """Return the model that will not learn from a recording, by its number among all."""
-    if models > 1:
-        return number % models
+    """Return the model that will not learn from a recording, by its number among all.
+
+    Where there is none the recording judges: what learns on is judged as it was before.
+    """
+    if models != 1:
+        return number % max(models, 1)
     return 0 if number % JUDGING == 0 else EVERYONE
 
 
 def learned_by_some(
     new: Sequence[KeptRecording], old: Sequence[KeptRecording], models: int
 ) -> Sequence[KeptRecording]:
-    """Return new recordings of which a single model, where nothing else is left, holds none out.
-
-    Where there is none at all, what learns on is judged as it was before: by all that is new.
-    """
-    if not models:
-        return [one._replace(held_out_by=0) for one in new]
-    if models > 1 or any(one.held_out_by == EVERYONE for one in (*old, *new)):
+    """Return new recordings of which a single model, where nothing else is left, holds none out."""
+    if models != 1 or any(one.held_out_by == EVERYONE for one in (*old, *new)):
         return new
     return [one._replace(held_out_by=EVERYONE) for one in new]
