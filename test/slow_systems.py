@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.swings import QUICK
 
@@ -15,7 +16,9 @@ OPTIONS: dict[str, Any] = {
     "narx_affine": "off",
     "iterations": 10,
     # Neither state spaces nor simulations: these take long, and are not what is tested.
-    "settings": RecipeSettings(state_space_weights=1, simulated_ticks=10**6),
+    "settings": RecipeSettings(
+        state_spaces=StateSpaceSettings(most_weights=1), simulated_ticks=10**6
+    ),
 }
 
 TICKS = 60

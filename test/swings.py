@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
@@ -20,7 +21,7 @@ QUICK: dict[str, Any] = {
 }
 
 
-WINDOWS_ONLY = RecipeSettings(state_space_weights=1)
+WINDOWS_ONLY = RecipeSettings(state_spaces=StateSpaceSettings(most_weights=1))
 """No state spaces: on a swing they leave nothing to models that see a window."""
 
 

@@ -38,7 +38,7 @@ from rffpsr_ros.recipe.select import select
 from rffpsr_ros.recipe.setting import Setting, set_up
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.slow.actions import with_slow_actions
-from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
+from rffpsr_ros.recipe.state_spaces.trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 

@@ -6,7 +6,6 @@ stand where that is - filling of gaps, fit of a single model - and are part of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rffpsr_ros.data.damage import DamageThresholds
@@ -15,6 +14,7 @@ from rffpsr_ros.data.subsample import SUBSAMPLE
 from rffpsr_ros.models.option_checks import require, require_positive_numbers
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
+from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 
 BLOCK_HORIZONS = 3
 """Blocks that models are judged on have at least so many times the ticks that are forecast."""
@@ -23,7 +23,6 @@ FAR_BLOCKS = 5
 """Very long simulations are at least so many times as long as a block."""
 
 AT_LEAST_ONE = (
-    "as_good",
     "simulation_behind",
     "far_behind",
     "worth_choosing",
@@ -158,34 +157,8 @@ class RecipeSettings:
     simulation_models: int = 3
     """Output-error models that are averaged, each with features of its own."""
 
-    state_space_features: Mapping[bool, int] = field(default_factory=lambda: {True: 8, False: 4})
-    """Features of nonlinear state spaces: so many that saturate, or so many squares and cubes."""
-
-    state_space_orders: Mapping[bool, tuple[int, ...]] = field(
-        default_factory=lambda: {True: (2, 4, 6), False: (2,)}
-    )
-    """Orders that are tried with such features, without integrators, beside the one that suits a
-    linear system."""
-
-    finer_from: int = 20_000
-    """From so many ticks on, twice as many that saturate are tried too: what long records tell of a
-    circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good. As
-    that takes long, no other orders are tried, and of each kind one alone is learned."""
-
-    state_space_weights: int = 400
-    """With more weights than these none is learned: the time of a step grows as their square."""
-
-    as_good: float = 1.1
-    """With a score on the first fold that is at most so many times the best one's, the what has
-    the fewest weights is learned: the simpler goes less astray where a robot goes further than it
-    did. Of long recordings the linear system of the fewest states is where they start."""
-
-    better_than_linear: float = 0.95
-    """Their score on the first fold must be so many times that of the best linear system, at the
-    most: subspace identification competes as it is. With integrators they need only equal it."""
-
-    first_blocks: int = 8
-    """Blocks of the first fold that tell whether state spaces are learned on the others."""
+    state_spaces: StateSpaceSettings = field(default_factory=StateSpaceSettings)
+    """When nonlinear state spaces take part, and which are tried."""
 
     # slow actions
 

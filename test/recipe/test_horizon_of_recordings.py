@@ -10,6 +10,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.settings import RecipeSettings
+from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
@@ -24,7 +25,7 @@ SMALL = RecipeSettings(
     few_block_ticks=20,
     far_ticks=200,
     simulated_beyond=15,
-    state_space_weights=1,
+    state_spaces=StateSpaceSettings(most_weights=1),
     simulation_windows=(2,),
     simulation_models=1,
     judged_blocks=2,

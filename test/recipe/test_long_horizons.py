@@ -7,42 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from rffpsr_ros.models.contract import PredictiveModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
-from rffpsr_ros.models.state_space.learner import simulation_error_of
-from rffpsr_ros.models.state_space.model import StateSpaceModel
-from rffpsr_ros.parallel.workers import ThisProcess
 from rffpsr_ros.recipe.blend import blend
-from rffpsr_ros.recipe.candidates import Candidate, baselines
+from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
-from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.state_space_trials import StateSpaceTrials
+from rffpsr_ros.recipe.state_spaces.trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.memories import CART_TICKS, SETTINGS, amplifier, cart, known
 
 pytestmark = pytest.mark.long
 
-SETTINGS = RecipeSettings()
-TICKS = 220
-CART_TICKS = 1500
 NOT_ASKED = np.ones((10, 1, 1))
-
-
-def amplifier(seed: int, ticks: int = TICKS) -> Trajectory:
-    """Return two filters with an amplifier between them that saturates; only the end is seen."""
-    draw = np.random.default_rng(seed)
-    actions = draw.uniform(-1, 1, ticks)
-    before, after = np.zeros(2), np.zeros(2)
-    seen = np.empty(ticks)
-    for tick, action in enumerate(actions):
-        before = np.array([0.7 * before[0] + action, 0.6 * before[1] + before[0]])
-        strong = np.tanh(before[1])
-        after = np.array([0.8 * after[0] + strong, 0.6 * after[1] - 0.5 * after[0]])
-        seen[tick] = after[1] + 0.002 * draw.standard_normal()
-    return Trajectory(seen, actions, 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +34,6 @@ def joined(ready: Preparation) -> Candidate:
     found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
     assert found is not None
     return found
-
-
-def known(ready: Preparation) -> list[Candidate]:
-    made = [pending.result() for pending in baselines(ready, SETTINGS)]
-    return [one for one in made if one is not None]
 
 
 def late_error(model: PredictiveModel[Any], run: Trajectory) -> float:
@@ -102,116 +76,15 @@ def test_a_state_space_joins_where_it_is_best(ready: Preparation, joined: Candid
     assert StateSpaceTrials(ready, strict).best([found]) is None
 
 
-def test_a_state_space_of_very_many_weights_is_not_learned(ready: Preparation) -> None:
-    small = replace(SETTINGS, state_space_weights=20)
-    assert StateSpaceTrials(ready, small).best(known(ready)) is None
-
-
-def test_nor_where_the_terms_of_the_model_are_unwanted() -> None:
-    runs = [amplifier(seed) for seed in range(9)]
-    plain = prepare(runs, None, RFFPSROptions(arx_past=0), SETTINGS)
-    assert StateSpaceTrials(plain, SETTINGS).best([]) is None
-
-
-def linear_filter(seed: int) -> Trajectory:
-    """Return a recording of a filter of second order, whose model is linear."""
-    draw = np.random.default_rng(seed)
-    actions = draw.uniform(-1, 1, TICKS)
-    seen = lfilter([0.0, 1.0, 0.5], [1.0, -1.3, 0.6], actions)
-    return Trajectory(seen + 0.02 * draw.standard_normal(TICKS), actions, 0.1)
-
-
-def test_what_only_repeats_its_linear_system_is_no_candidate() -> None:
-    ready = prepare([linear_filter(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
-    trials = StateSpaceTrials(ready, SETTINGS)
-    assert trials.best(known(ready)) is None
-    # Were anything enough, it would compete: to the linear system's rivals it is near.
-    lenient = StateSpaceTrials(ready, replace(SETTINGS, better_than_linear=np.inf))
-    found = lenient.best(known(ready))
-    assert found is not None
-    assert found.name == "state_space"
-
-
 def test_short_recordings_do_not_tell_who_simulates_best() -> None:
     runs = [amplifier(seed, 150) for seed in range(9)]
     short = prepare(runs, None, RFFPSROptions(), SETTINGS)
     assert blend_long_horizons(known(short), NOT_ASKED, None, short, SETTINGS) is None
 
 
-def cart(ticks: int, seed: int = 5, spring: float = 0.0005) -> Trajectory:
-    """Return a cart under a motor that saturates; its position is the sum of its speeds."""
-    draw = np.random.default_rng(seed)
-    actions = np.repeat(draw.uniform(-1, 1, ticks // 5), 5)
-    speed = position = 0.0
-    seen = np.empty(ticks)
-    for tick, action in enumerate(actions):
-        seen[tick] = position + 0.001 * draw.standard_normal()
-        position += speed
-        speed = 0.9 * speed + 0.02 * np.tanh(3 * action) - spring * position
-    return Trajectory(seen, actions, 0.1)
-
-
 @pytest.fixture(scope="module")
 def carted() -> Preparation:
     return prepare([cart(CART_TICKS)], None, RFFPSROptions(), SETTINGS)
-
-
-def test_what_adds_up_its_speeds_is_found_by_the_first_fold() -> None:
-    free = prepare([cart(CART_TICKS, 7, 0.0)], None, RFFPSROptions(), SETTINGS)
-    found = StateSpaceTrials(free, SETTINGS).best(known(free))
-    assert found is not None
-    options = [one.record.options for one in (*found.members, *found.by_fold)]
-    assert [one["integrating"] for one in options] == [True] * 4
-    assert len({one["stages"] for one in options}) == 1
-
-
-class Noting(ThisProcess):
-    """Notes which features are tried, and has nothing computed."""
-
-    def __init__(self) -> None:
-        self.tried: list[tuple[bool, int]] = []
-
-    def submit(self, task: Any, progress: Any, urgency: int = 0) -> Any:
-        self.tried += [(one.saturating, one.features) for one in task.learners[:1]]
-
-
-@pytest.mark.parametrize(
-    ("ticks", "weights", "tried"),
-    [
-        (CART_TICKS + 1, 400, [(True, 8), (False, 4)]),
-        (CART_TICKS, 400, [(True, 8), (False, 4), (True, 16)]),
-        (CART_TICKS, 110, [(True, 8), (False, 4)]),
-    ],
-)
-def test_finer_features_are_tried_on_long_recordings_if_these_are_not_too_many(
-    carted: Preparation, ticks: int, weights: int, tried: list[tuple[bool, int]]
-) -> None:
-    workers = Noting()
-    settings = replace(SETTINGS, finer_from=ticks, state_space_weights=weights)
-    StateSpaceTrials(carted, settings, workers)
-    assert workers.tried == tried
-
-
-def test_of_what_is_as_good_the_fewest_weights_are_learned(carted: Preparation) -> None:
-    anything = replace(
-        SETTINGS,
-        finer_from=CART_TICKS,
-        as_good=1e9,
-        close=1e9,
-        better_than_linear=np.inf,
-        hopeless=1e-9,
-    )
-    found = StateSpaceTrials(carted, anything).best(known(carted))
-    assert found is not None
-    options = found.members[0].record.options
-    assert (options["saturating"], options["features"]) == (False, 4)
-
-
-def test_learning_ends_where_a_stage_is_hopeless(carted: Preparation) -> None:
-    impatient = replace(SETTINGS, hopeless=1e-9)  # as if the first were
-    found = StateSpaceTrials(carted, impatient).best(known(carted))
-    assert found is not None
-    assert found.members[0].record.options["stages"] <= 1
 
 
 def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation) -> None:
@@ -238,53 +111,6 @@ def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation)
     assert near is not None
     assert not near.far_scores
     np.testing.assert_allclose(near.weights, found.weights[: found.told + 1])
-
-
-def test_of_linear_systems_as_good_the_one_of_fewer_states_is_the_start() -> None:
-    # Its changes are as well forecast by two states, but then position is a third.
-    runs = [linear_filter(seed) for seed in range(9)]
-    ready = prepare(runs, None, RFFPSROptions(), SETTINGS)
-    lenient = replace(SETTINGS, better_than_linear=np.inf, hopeless=1e-9)
-    found = StateSpaceTrials(ready, lenient).best(known(ready))
-    assert found is not None
-    options = found.members[0].record.options
-    assert (options["order"], options["integrating"]) == (2, False)
-
-
-def behind_a_curve(seed: int) -> Trajectory:
-    """Return what follows the square of the action through four lags; no line shows any of it."""
-    draw = np.random.default_rng(seed)
-    actions = np.repeat(draw.uniform(-1, 1, 200), 2)
-    seen = actions**2
-    for _ in range(4):
-        seen = lfilter([0.0, 0.3], [1.0, -0.7], seen)
-    return Trajectory(seen + 0.002 * draw.standard_normal(len(seen)), actions, 0.1)
-
-
-def test_more_states_are_tried_than_suit_a_linear_system() -> None:
-    runs = [behind_a_curve(seed) for seed in range(6)]
-    ready = prepare(runs, None, RFFPSROptions(), SETTINGS)
-    linear_alone = replace(SETTINGS, state_space_orders={True: (), False: ()})
-    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
-    rival = StateSpaceTrials(ready, linear_alone).best(known(ready))
-    assert found is not None
-    assert found.members[0].record.options["order"] >= 4
-    unseen = behind_a_curve(99)
-    rivals = [rival.members[0]] if rival is not None else known(ready)[0].members
-    error, usual = (
-        float(errors_by_origin(one, unseen, 10, 20).std()) for one in (found.members[0], rivals[0])
-    )
-    assert error < 0.5 * usual
-
-
-def test_that_of_all_recordings_errs_no_more_on_them_than_the_folds_it_came_from(
-    ready: Preparation, joined: Candidate
-) -> None:
-    errors = []
-    for one in (*joined.members, *joined.by_fold):
-        assert isinstance(one, StateSpaceModel)
-        errors.append(simulation_error_of(one, ready.recordings))
-    assert errors[0] < min(errors[1:])
 
 
 def unstable(seed: int) -> Trajectory:

@@ -8,6 +8,7 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
+from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 
 
 def test_a_learner_takes_settings_beside_options() -> None:
@@ -36,9 +37,23 @@ def test_so_it_is_where_running_means_are_decided_on(wrong: dict[str, Any]) -> N
         RunningMeanSettings(**wrong)
 
 
+@pytest.mark.parametrize("wrong", [{"restarts": 0}, {"most_weights": 0}, {"finer_from": -1}])
+def test_and_where_state_spaces_are(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(InputError, match=f"option '{name}' is .*; it must be greater than 0"):
+        StateSpaceSettings(**wrong)
+
+
+@pytest.mark.parametrize("name", ["as_good", "caught"])
+def test_of_these_too_the_best_is_as_good_as_itself(name: str) -> None:
+    wrong: dict[str, Any] = {name: 0.9}
+    with pytest.raises(InputError, match=rf"option '{name}' is 0\.9; it must be at least 1"):
+        StateSpaceSettings(**wrong)
+
+
 @pytest.mark.parametrize(
     "name",
-    ["as_good", "near", "simulation_behind", "worth_choosing", "far_behind", "worth_refining"],
+    ["near", "simulation_behind", "worth_choosing", "far_behind", "worth_refining"],
 )
 def test_the_best_is_as_good_as_itself(name: str) -> None:
     wrong: dict[str, Any] = {name: 0.9}

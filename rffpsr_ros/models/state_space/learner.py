@@ -9,6 +9,7 @@ stretch begins is learned with them. The gain, by which a robot is followed, com
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -165,8 +166,11 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
 
     def ending_after(self, stages: int) -> NonlinearStateSpace:
         """Return the learner that ends after so many stages."""
-        options = {name: getattr(self, name) for name in self.configurable}
-        return NonlinearStateSpace(**options | {"stages": stages})
+        return self._with(stages=stages)
+
+    def seeded(self, seed: int) -> NonlinearStateSpace:
+        """Return the learner that draws with another seed."""
+        return self._with(seed=seed)
 
     def weights(self, observed: int, acted: int) -> int:
         """Return how many weights are learned for so many columns, and an order that is given."""
@@ -178,6 +182,9 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             + self.features * inputs
             + states * (observed + 1)
         )
+
+    def _with(self, **changed: Any) -> NonlinearStateSpace:
+        return NonlinearStateSpace(**{n: getattr(self, n) for n in self.configurable} | changed)
 
     def _order(self, runs: Sequence[Run]) -> int:
         shown = [trajectory_of(run, self.integrating) for run in runs if len(run.actions) > 1]

@@ -1,0 +1,74 @@
+"""Which structures of nonlinear state spaces compete: orders, features, with integrators or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rffpsr_ros.errors import InputError
+from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
+from rffpsr_ros.recipe.prepare import Preparation
+from rffpsr_ros.recipe.settings import RecipeSettings
+
+
+def competing(
+    prepared: Preparation, settings: RecipeSettings, long: bool
+) -> list[list[NonlinearStateSpace]]:
+    """Return for each kind of features what competes: orders, with and without integrators.
+
+    What suits a linear system on all recordings is among them. What a robot does beyond that may
+    need more states, or fewer, and other orders are tried too where recordings are not ``long``.
+    Where they are, twice as many features that saturate are a kind of its own. None where
+    recordings are too short to tell, or no state spaces are wanted.
+    """
+    options, columns, limits = prepared.options, columns_of(prepared), settings.state_spaces
+    if not (options.arx_past and options.narx_features):
+        return []
+    kinds = list(limits.features.items())
+    if long:
+        kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
+
+    def learner(order: int, kind: tuple[bool, int], integrating: bool) -> NonlinearStateSpace:
+        saturating, count = kind
+        return NonlinearStateSpace(
+            order, count, saturating, integrating, settings.subspace_past, seed=options.seed
+        )
+
+    def small(one: NonlinearStateSpace) -> bool:
+        return one.weights(*columns) <= limits.most_weights
+
+    suited = [
+        (order, integrating)
+        for integrating in (False, True)
+        if any(small(learner(1, kind, integrating)) for kind in kinds)
+        and (order := _order(prepared, settings, integrating)) is not None
+    ]
+    if not suited:
+        return []
+    learners = []
+    for kind in kinds:
+        others = [] if long else [(order, False) for order in limits.orders[kind[0]]]
+        tried = dict.fromkeys([*suited, *others])
+        learners.append([one for order, i in tried if small(one := learner(order, kind, i))])
+    return [rivals for rivals in learners if rivals]
+
+
+def columns_of(prepared: Preparation) -> tuple[int, int]:
+    """Return how many observations and actions there are."""
+    like = prepared.recordings[0]
+    return len(like.observation_names), len(like.action_names)
+
+
+def simplest(scores: Sequence[float], sizes: Sequence[int], as_good: float) -> int:
+    """Return the place of the least size whose score is at most so many times the least one."""
+    enough = as_good * min(scores)
+    rivals = [place for place, score in enumerate(scores) if score <= enough]
+    return min(rivals, key=lambda place: (sizes[place], scores[place]), default=0)
+
+
+def _order(prepared: Preparation, settings: RecipeSettings, integrating: bool) -> int | None:
+    """Return the order that suits all recordings; None where they are too short to tell."""
+    learner = NonlinearStateSpace(past=settings.subspace_past, integrating=integrating)
+    try:
+        return learner.best_order(prepared.recordings)
+    except InputError:
+        return None
