@@ -67,7 +67,7 @@ def judge_of(prepared: Preparation, settings: RecipeSettings, place: int) -> Jud
     return Judge(held_out, simulations, observation_deviation(prepared))
 
 
-class Stage(NamedTuple):
+class ScoredStage(NamedTuple):
     """The model of a stage of learning, its scores, and a learner that ends there."""
 
     learner: NonlinearStateSpace
@@ -86,7 +86,7 @@ class Stage(NamedTuple):
         return np.inf if error is None else float(error**2)
 
 
-Path = list[Stage]
+Path = list[ScoredStage]
 """Stages from the linear system on, each learned from the one before."""
 
 
@@ -120,7 +120,7 @@ class Paths:
 
     def _begun(
         self, learner: NonlinearStateSpace
-    ) -> tuple[Stage, Iterator[StateSpaceModel]] | None:
+    ) -> tuple[ScoredStage, Iterator[StateSpaceModel]] | None:
         """Return the linear system and what goes on from it; None where there is none."""
         path = learner.path(self.train)
         try:
@@ -128,7 +128,7 @@ class Paths:
         except InputError:  # no stable one of this order
             return None
 
-    def _path(self, first: Stage, path: Iterator[StateSpaceModel]) -> Path:
+    def _path(self, first: ScoredStage, path: Iterator[StateSpaceModel]) -> Path:
         found = [first]
         for model in path:
             found.append(self._stage(first.learner, len(found), model))
@@ -138,11 +138,13 @@ class Paths:
                 break
         return found
 
-    def _stage(self, learner: NonlinearStateSpace, stage: int, model: StateSpaceModel) -> Stage:
-        return Stage(learner.ending_after(stage), model, self.judge.scores(model))
+    def _stage(
+        self, learner: NonlinearStateSpace, stage: int, model: StateSpaceModel
+    ) -> ScoredStage:
+        return ScoredStage(learner.ending_after(stage), model, self.judge.scores(model))
 
 
-def least(stages: Sequence[Stage]) -> float:
+def least(stages: Sequence[ScoredStage]) -> float:
     """Return the least total score of stages."""
     return min(one.total for one in stages)
 
@@ -161,7 +163,7 @@ def bettering(paths: Sequence[Path], enough: float) -> list[Path]:
     ]
 
 
-def best_stage(by_fold: Sequence[Path]) -> list[Stage]:
+def best_stage(by_fold: Sequence[Path]) -> list[ScoredStage]:
     """Return each fold's model of the stage that is best on all, as a geometric mean."""
     alike = list(zip(*by_fold, strict=False))
     return list(min(alike, key=lambda ones: float(np.prod([one.total for one in ones]))))
