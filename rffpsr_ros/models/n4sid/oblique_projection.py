@@ -15,9 +15,9 @@ The matrices then follow by one of two realisations, both least squares:
               a tick later
 
 The first is better where there is little noise, the second where there is much or where the
-actions are feedback. The innovation form's gain is K = E[v e^T] E[e e^T]^+ with the one-step
-residuals v of the state and e of the observation. The feedthrough D is part of it: an action acts
-before its tick's observation is seen.
+actions are feedback. The innovation form's gain K follows from the one-step residuals of state and
+observation (`gain.py`). The feedthrough D is part of it: an action acts before its tick's
+observation is seen.
 
 All of this needs the windows' second moments only. They are kept as a triangular factor, merged
 window chunk by chunk with QR, so that memory does not grow with the data and a recording without
@@ -35,6 +35,7 @@ import scipy.linalg
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import CHUNK
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
+from rffpsr_ros.models.n4sid.gain import gain_of, is_stable_gain
 from rffpsr_ros.numerics.arrays import Array
 
 Realisation = Literal["shift", "states"]
@@ -166,13 +167,13 @@ def system_of_order(subspace: Subspace, order: int, realisation: Realisation) ->
         output, feedthrough = weights[order:, :order], weights[order:, order:]
     noise = following - states @ transition.T - now @ action.T
     error = seen - states @ output.T - now @ feedthrough.T
-    innovation = error.T @ error
+    gain, innovation = gain_of(noise, error, transition, output)
     return LinearSystem(
         transition,
         action,
         output,
         feedthrough,
-        noise.T @ error @ np.linalg.pinv(innovation, rcond=_NEGLIGIBLE, hermitian=True),
+        gain,
         innovation,
         np.zeros(order),
         states.T @ states,
@@ -222,8 +223,7 @@ def is_stable(system: LinearSystem) -> bool:
 
 def is_stable_filter(system: LinearSystem) -> bool:
     """Return whether its filter is stable: all eigenvalues of A - K C inside the unit circle."""
-    closed = system.transition - system.gain @ system.output
-    return bool(np.abs(np.linalg.eigvals(closed)).max() < 1)
+    return is_stable_gain(system.gain, system.transition, system.output)
 
 
 def _least_squares(inputs: Array, outputs: Array, ridge: float = 0.0) -> Array:
