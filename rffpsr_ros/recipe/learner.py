@@ -254,7 +254,7 @@ def _fit_ensemble(
     """
     prepared = setting.prepared
     coming = baselines(prepared, settings, workers)
-    trials = StateSpaceTrials(prepared, settings, workers)
+    trials = StateSpaceTrials(prepared, settings, workers, setting.given_actions)
     selections = select(setting.learners, setting.offered, settings, few)
     progress("baselines", 0.0)
     own = [Candidate(one.family, one.models, one.models) for one in selections]

@@ -36,6 +36,13 @@ class Setting(NamedTuple):
         return self.learners if self.few else self.learners[:1]
 
     @property
+    def given_actions(self) -> int | None:
+        """Return how many actions were given, the first ones; None: all that models see."""
+        if self.filters is None:
+            return None
+        return len(self.prepared.recordings[0].action_names) - len(self.filters.ticks)
+
+    @property
     def costly(self) -> bool:
         """Whether columns are so many that features are not always learned."""
         return any(one.costly for one in self.offered)

@@ -25,6 +25,7 @@ from rffpsr_ros.models.state_space.linear_start import (
     free_weights,
     linear_start,
     trajectory_of,
+    with_unseen_actions,
 )
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
 from rffpsr_ros.models.state_space.simulation import simulation_error
@@ -65,9 +66,20 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         How many stages are learned; with none the model is linear.
     seed
         The seed of all randomness.
+    actions
+        The system sees so many actions only, the first ones; None: all.
     """
 
-    configurable = ("order", "features", "saturating", "integrating", "past", "stages", "seed")
+    configurable = (
+        "order",
+        "features",
+        "saturating",
+        "integrating",
+        "past",
+        "stages",
+        "seed",
+        "actions",
+    )
 
     def __init__(
         self,
@@ -78,6 +90,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         past: int = 10,
         stages: int = len(LENGTHS),
         seed: int = 0,
+        actions: int | None = None,
     ) -> None:
         """Check the options.
 
@@ -95,11 +108,13 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         require("stages", stages, lambda v: v >= 0, "at least 0")
         require("stages", stages, lambda v: v <= len(LENGTHS), f"at most {len(LENGTHS)}")
         check_seed(seed)
+        check_type("actions", actions, int | None)
+        require("actions", actions, lambda v: v >= 1, "at least 1")
         for name, choice in {"saturating": saturating, "integrating": integrating}.items():
             check_type(name, choice, bool)
         self.order, self.features, self.saturating = order, features, saturating
         self.integrating, self.past = integrating, past
-        self.stages, self.seed = stages, seed
+        self.stages, self.seed, self.actions = stages, seed, actions
 
     def _fit(
         self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
@@ -128,7 +143,11 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         with one_blas_thread():
             generator = np.random.default_rng(self.seed)
             bounds = _bounds(runs)
-            system, free = linear_start(runs, structure, self.past, bounds, generator)
+            seen = self._seen(runs)
+            system, _ = linear_start(seen, structure, self.past, bounds, generator)
+            unseen = runs[0].actions.shape[1] - seen[0].actions.shape[1]
+            system = with_unseen_actions(system, unseen)
+            free = free_weights(system)
         longest = max(len(run.actions) for run in runs)
         for stage in range(min(self.stages, stages_for(longest)) + 1):
             if stage:
@@ -176,6 +195,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         """Return how many weights are learned for so many columns, and an order that is given."""
         assert self.order is not None
         states = self.order + (observed if self.integrating else 0)
+        acted = min(acted, self.actions or acted)
         inputs = states + acted + 1
         return (
             (states + observed) * (inputs + self.features)
@@ -187,8 +207,13 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         return NonlinearStateSpace(**{n: getattr(self, n) for n in self.configurable} | changed)
 
     def _order(self, runs: Sequence[Run]) -> int:
-        shown = [trajectory_of(run, self.integrating) for run in runs if len(run.actions) > 1]
+        seen = [run for run in self._seen(runs) if len(run.actions) > 1]
+        shown = [trajectory_of(run, self.integrating) for run in seen]
         return least_order(N4SID(self.past, self.past).scores_by_order(shown, CHOSEN_FROM))
+
+    def _seen(self, runs: Sequence[Run]) -> list[Run]:
+        """Return runs with the actions that the system sees."""
+        return [run._replace(actions=run.actions[:, : self.actions]) for run in runs]
 
     def _record(self, structure: Structure, stages: int, missed: float | None) -> TrainingRecord:
         options = {
@@ -196,6 +221,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             "past": self.past,
             "stages": stages,
             "seed": self.seed,
+            "actions": self.actions,
         }
         return TrainingRecord(options, {"simulation_error": missed})
 

@@ -132,12 +132,32 @@ def _in_units(parts: KalmanParts) -> _Linear:
     )
 
 
+def with_unseen_actions(system: StateSpace, count: int) -> StateSpace:
+    """Return the system with so many more actions, which nothing sees."""
+    end = system.directions.shape[1] - 1  # before the constant
+
+    def wider(seeing: Array) -> Array:
+        return np.insert(seeing, [end] * count, 0.0, axis=1)
+
+    return system._replace(
+        transition=wider(system.transition),
+        output=wider(system.output),
+        directions=wider(system.directions),
+    )
+
+
 def free_weights(system: StateSpace) -> Array:
-    """Return which weights (P,) are learned: nothing sees the integrators but themselves."""
+    """Return which weights (P,) are learned.
+
+    Nothing sees the integrators but themselves, nor actions that are unseen.
+    """
     integrators = np.flatnonzero(system.integrators)
+    seen = np.concatenate(system[:2])[:, : system.directions.shape[1]].any(axis=0)
+    unseen = np.flatnonzero(~(seen | system.directions.any(axis=0)))
     parts = [np.ones(part.shape, bool) for part in system[:3]]
     for seeing in parts:
         seeing[:, integrators] = False
+        seeing[:, unseen[unseen >= system.states]] = False
     parts[0][integrators] = False  # the output, which is learned
     free = np.concatenate([part.ravel() for part in parts])
     assert free.shape == moving_weights(system).shape

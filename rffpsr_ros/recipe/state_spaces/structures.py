@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from rffpsr_ros.errors import InputError
@@ -11,13 +12,15 @@ from rffpsr_ros.recipe.settings import RecipeSettings
 
 
 def competing(
-    prepared: Preparation, settings: RecipeSettings, long: bool
+    prepared: Preparation, settings: RecipeSettings, long: bool, given: int | None = None
 ) -> list[list[NonlinearStateSpace]]:
     """Return for each kind of features what competes: orders, with and without integrators.
 
     What suits a linear system on all recordings is among them. What a robot does beyond that may
     need more states, or fewer, and other orders are tried too where recordings are not ``long``.
-    Where they are, twice as many features that saturate are a kind of its own. None where
+    Where they are, twice as many features that saturate are a kind of its own; and if only the
+    first actions were ``given``, as others are running means of them, these alone are seen: long
+    simulations teach a state to remember, which from shorter ones it learns far worse. None where
     recordings are too short to tell, or no state spaces are wanted.
     """
     options, columns, limits = prepared.options, columns_of(prepared), settings.state_spaces
@@ -28,20 +31,24 @@ def competing(
         kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
 
     def learner(order: int, kind: tuple[bool, int], integrating: bool) -> NonlinearStateSpace:
-        saturating, count = kind
         return NonlinearStateSpace(
-            order, count, saturating, integrating, settings.subspace_past, seed=options.seed
+            order,
+            kind[1],
+            saturating=kind[0],
+            integrating=integrating,
+            past=settings.subspace_past,
+            seed=options.seed,
+            actions=given if long else None,
         )
 
     def small(one: NonlinearStateSpace) -> bool:
         return one.weights(*columns) <= limits.most_weights
 
-    suited = [
-        (order, integrating)
-        for integrating in (False, True)
-        if any(small(learner(1, kind, integrating)) for kind in kinds)
-        and (order := _order(prepared, settings, integrating)) is not None
-    ]
+    suited = []
+    for integrating in (False, True):
+        least = [one for kind in kinds if small(one := learner(1, kind, integrating))]
+        with contextlib.suppress(InputError):  # recordings are too short to tell
+            suited += [(one.best_order(prepared.recordings), integrating) for one in least[:1]]
     if not suited:
         return []
     learners = []
@@ -63,12 +70,3 @@ def simplest(scores: Sequence[float], sizes: Sequence[int], as_good: float) -> i
     enough = as_good * min(scores)
     rivals = [place for place, score in enumerate(scores) if score <= enough]
     return min(rivals, key=lambda place: (sizes[place], scores[place]), default=0)
-
-
-def _order(prepared: Preparation, settings: RecipeSettings, integrating: bool) -> int | None:
-    """Return the order that suits all recordings; None where they are too short to tell."""
-    learner = NonlinearStateSpace(past=settings.subspace_past, integrating=integrating)
-    try:
-        return learner.best_order(prepared.recordings)
-    except InputError:
-        return None

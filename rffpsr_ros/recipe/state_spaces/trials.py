@@ -41,15 +41,22 @@ class StateSpaceTrials:
     """
 
     def __init__(
-        self, prepared: Preparation, settings: RecipeSettings, workers: Workers = THIS_PROCESS
+        self,
+        prepared: Preparation,
+        settings: RecipeSettings,
+        workers: Workers = THIS_PROCESS,
+        given: int | None = None,
     ) -> None:
-        """Have the trials computed, whenever there is nothing more urgent."""
+        """Have the trials computed, whenever there is nothing more urgent.
+
+        So many actions were ``given``, if others are running means of them.
+        """
         self._prepared, self._settings, self._workers = prepared, settings, workers
         self._enough = settings.state_spaces.better_than_linear
         self._long = sum(map(len, prepared.recordings)) >= settings.state_spaces.finer_from
         self._trials = [
             self._begun(one, 0, 2, self._enough)
-            for one in competing(prepared, settings, self._long)
+            for one in competing(prepared, settings, self._long, given)
         ]
 
     def best(self, rivals: Sequence[Candidate]) -> Candidate | None:

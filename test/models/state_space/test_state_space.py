@@ -87,6 +87,35 @@ def test_the_linear_start_forecasts_as_n4sid(recording: Trajectory, test_run: Tr
     )
 
 
+def test_actions_that_are_not_seen_change_nothing(
+    recording: Trajectory, test_run: Trajectory
+) -> None:
+    def with_another(run: Trajectory, seed: int) -> Trajectory:
+        other = np.random.default_rng(seed).standard_normal((len(run), 1))
+        return Trajectory(run.observations, np.hstack([run.actions, other]), run.period)
+
+    learner = NonlinearStateSpace(2, stages=1, actions=1)
+    wide = learner.fit([with_another(recording, 1)])
+    narrow = NonlinearStateSpace(2, stages=1).fit([recording])
+    assert learner.weights(1, 2) == learner.weights(1, 1)
+    forecasts = []
+    for model, run in (
+        (narrow, test_run),
+        (wide, with_another(test_run, 2)),
+        (wide, with_another(test_run, 3)),
+    ):
+        state = model.state_from_history(run.observations[:200], run.actions[:200])
+        forecasts.append(model.predict(state, run.actions[200:250]))
+    np.testing.assert_array_equal(forecasts[1], forecasts[2])
+    np.testing.assert_allclose(forecasts[0], forecasts[1], rtol=0, atol=1e-3 * np.ptp(forecasts[0]))
+    # Nor do they when it learns on, as its record says how.
+    again = NonlinearStateSpace(**wide.record.options)
+    on = again.led_on(wide, [with_another(test_run, 4)]).parts.system
+    for part in on[:3]:
+        np.testing.assert_array_equal(part[:, on.states + 1], 0.0)
+    assert (on.transition != wide.parts.system.transition).any()
+
+
 def test_what_integrates_does_the_same_wherever_it_is() -> None:
     draw = np.random.default_rng(4)
     push = draw.standard_normal(2000)

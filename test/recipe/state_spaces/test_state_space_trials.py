@@ -10,15 +10,18 @@ import pytest
 from scipy.signal import lfilter
 
 from rffpsr_ros.models.forecasts import errors_by_origin
+from rffpsr_ros.models.low_passed.filters import fit_filters
 from rffpsr_ros.models.rff_psr.options import RFFPSROptions
 from rffpsr_ros.models.state_space.learner import simulation_error_of
 from rffpsr_ros.models.state_space.model import StateSpaceModel
 from rffpsr_ros.parallel.workers import ThisProcess
 from rffpsr_ros.recipe.candidates import Candidate
 from rffpsr_ros.recipe.prepare import Preparation, prepare
+from rffpsr_ros.recipe.setting import Setting
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.state_spaces.paths import Paths
 from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
+from rffpsr_ros.recipe.state_spaces.structures import competing
 from rffpsr_ros.recipe.state_spaces.trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.memories import CART_TICKS, SETTINGS, TICKS, amplifier, cart, known
@@ -111,6 +114,24 @@ def test_finer_features_are_tried_on_long_recordings_if_these_are_not_too_many(
     settings = with_state_spaces(finer_from=ticks, most_weights=weights)
     StateSpaceTrials(carted, settings, workers)
     assert workers.tried == tried
+
+
+@pytest.mark.parametrize(("long", "seen"), [(True, 1), (False, None)])
+def test_on_long_recordings_states_remember_without_running_means(
+    carted: Preparation, long: bool, seen: int | None
+) -> None:
+    tried = [one for kind in competing(carted, SETTINGS, long, 1) for one in kind]
+    assert tried
+    assert {one.actions for one in tried} == {seen}
+
+
+def test_running_means_are_not_among_the_actions_that_were_given(carted: Preparation) -> None:
+    filters = fit_filters(carted.recordings, (5, 50), squares=True)
+    seeing = [filters.trajectory(one) for one in carted.recordings]
+    assert len(seeing[0].action_names) > 2
+    setting = Setting(carted._replace(recordings=seeing), [], [], filters)
+    assert setting.given_actions == 1
+    assert setting._replace(filters=None).given_actions is None
 
 
 def test_of_what_is_as_good_the_fewest_weights_are_learned(carted: Preparation) -> None:
