@@ -30,7 +30,8 @@ class StateSpaceSettings:
     finer_from: int = 20_000
     """From so many ticks on, twice as many that saturate are tried too: what long records tell of a
     circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good. As
-    that takes long, no other orders are tried, and of each kind one alone is learned."""
+    that takes long, no other orders are tried, of each kind one alone is learned, and nothing is
+    begun again."""
 
     most_weights: int = 400
     """With more weights than these none is learned: the time of a step grows as their square."""

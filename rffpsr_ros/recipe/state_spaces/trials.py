@@ -105,12 +105,13 @@ class StateSpaceTrials:
         """Return the path of each fold; fewer where there is no such system on all of them.
 
         A descent that ends with a far larger error in training than on the best fold was caught in
-        a bad minimum: it is begun again from other directions, and the better one is kept.
+        a bad minimum: it is begun again from other directions, and the better one is kept. On long
+        recordings that would take too long.
         """
         learner, places = first[-1].learner, range(1, len(self._prepared.folds))
         others = [self._begun([learner], place, 0, np.inf) for place in places]
         found = [first, *(path for pending in others for path in pending.result())]
-        if len(found) < len(self._prepared.folds):
+        if self._long or len(found) < len(self._prepared.folds):
             return found
         stages = min(map(len, found))
         for again in range(1, self._settings.state_spaces.restarts + 1):
