@@ -29,7 +29,7 @@ from rffpsr_ros.models.state_space.linear_start import (
 )
 from rffpsr_ros.models.state_space.model import StateSpaceModel, StateSpaceParts
 from rffpsr_ros.models.state_space.simulation import simulation_error
-from rffpsr_ros.models.state_space.stage import LENGTHS, learned
+from rffpsr_ros.models.state_space.stage import CHECKED_TICKS, LENGTHS, learned
 from rffpsr_ros.models.state_space.stretches import SETTLING, cut_stretches
 from rffpsr_ros.models.training_set import shared_signature, training_signature
 from rffpsr_ros.parallel.blas_threads import one_blas_thread
@@ -227,8 +227,14 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
 
 
 def simulation_error_of(model: StateSpaceModel, recordings: Sequence[Trajectory]) -> float:
-    """Return the mean squared error of a model's simulations, in its standard units."""
-    error = _judged_error(model.parts.system, standardise(recordings, *model.parts[1:]))
+    """Return the mean squared error of a model's simulations, in its standard units.
+
+    They are as long as those that its last stage learned from.
+    """
+    length = LENGTHS[max(model.record.options["stages"] - 1, 1)]
+    runs = standardise(recordings, *model.parts[1:])
+    stretches = cut_stretches(runs, length, max(CHECKED_TICKS // length, 4))
+    error = float(simulation_error(model.parts.system, stretches))
     return error if np.isfinite(error) else np.inf
 
 
@@ -262,9 +268,5 @@ def _bounds(runs: Sequence[Run]) -> Bounds:
 
 def _missed(system: StateSpace, runs: Sequence[Run]) -> float | None:
     """Return the root of the mean squared error of simulations, in standard deviations."""
-    error = _judged_error(system, runs)
+    error = float(simulation_error(system, cut_stretches(runs, LENGTHS[1], JUDGED)))
     return float(np.sqrt(error)) if np.isfinite(error) else None
-
-
-def _judged_error(system: StateSpace, runs: Sequence[Run]) -> float:
-    return float(simulation_error(system, cut_stretches(runs, LENGTHS[1], JUDGED)))

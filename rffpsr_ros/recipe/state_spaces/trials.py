@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,9 +77,7 @@ class StateSpaceTrials:
                 return None
             stages = best_stage(found)
             models = [one.model for one in stages]
-            task = _FromAll(stages[0].learner, models, self._prepared.recordings)
-            member = self._workers.submit(task, silent).result()
-            return Candidate(NAME, [member], models)
+            return Candidate(NAME, [self._of_all(stages[0].learner, models)], models)
         except InputError:  # recordings do not suit them
             return None
 
@@ -123,6 +122,20 @@ class StateSpaceTrials:
                 found[place] = min(rivals, key=lambda path: _training_error(path, stages))
         return found
 
+    def _of_all(
+        self, learner: NonlinearStateSpace, by_fold: Sequence[StateSpaceModel]
+    ) -> StateSpaceModel:
+        """Return the model of all recordings: each fold's led on, and of these the best one.
+
+        To begin anew would be to draw again: one descent in a few ends with ten times the error.
+        """
+        every = self._prepared.recordings
+        if not learner.stages:
+            return learner.fit(every)
+        tasks = [_LeadOn(learner, model, every) for model in by_fold]
+        coming = [self._workers.submit(task, silent) for task in tasks]
+        return min((one.result() for one in coming), key=lambda one: one.error).model
+
     def _caught(self, found: Sequence[Path], stages: int) -> list[int]:
         """Return the places of the folds whose descent was caught, by the last of so many stages.
 
@@ -146,19 +159,22 @@ def _training_error(path: Path, stages: int) -> float:
     return path[stages - 1].training_error if len(path) >= stages else np.inf
 
 
-@dataclass(frozen=True)
-class _FromAll:
-    """The task of learning from all recordings: the model of the fold that errs least is led on.
+class _Led(NamedTuple):
+    """A model that was led on, and its error in training."""
 
-    To begin anew would be to draw again: one descent in a few ends with ten times the error.
-    """
+    model: StateSpaceModel
+    error: float
+
+
+@dataclass(frozen=True)
+class _LeadOn:
+    """The task of leading a fold's model on with all recordings."""
 
     learner: NonlinearStateSpace
-    by_fold: Sequence[StateSpaceModel]
+    model: StateSpaceModel
     recordings: Sequence[Trajectory]
 
-    def __call__(self, progress: Progress) -> StateSpaceModel:
-        if not self.learner.stages:
-            return self.learner.fit(self.recordings, progress=progress)
-        best = min(self.by_fold, key=lambda one: simulation_error_of(one, self.recordings))
-        return self.learner.led_on(best, self.recordings)
+    def __call__(self, progress: Progress) -> _Led:
+        del progress
+        made = self.learner.led_on(self.model, self.recordings)
+        return _Led(made, simulation_error_of(made, self.recordings))
