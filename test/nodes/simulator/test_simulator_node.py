@@ -113,13 +113,13 @@ def test_what_is_recorded_is_what_acted(ros: Ros, system: str, simulated_time: b
         (matches,) = np.nonzero(np.abs(first - seen).max(axis=1) < 1e-9)
         if recorder.ends or not len(matches) or matches[0] > 5:
             return False
+        if len(np.unique(acted[-25:, 0])) <= 10:  # commands were late, and others held for them
+            return False
         expected = simulate(simulated, acted[matches[0] :], initial_state=start).observations
         return bool(np.allclose(seen[matches[0] :], expected, rtol=0, atol=1e-9))
 
     ros.peer.until(agrees_after_a_reset, "a run as recorded", patience=90.0)
-    acted = recorder.actions[-25:]
-    assert len(np.unique(acted[:, 0])) > 10
-    assert np.abs(acted).max() <= limit
+    assert np.abs(recorder.actions).max() <= limit
     periods = np.diff([tick.stamp_ns for tick in recorder.ticks])
     np.testing.assert_array_equal(periods, round(simulated.period * 1e9))
 
