@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.swings import QUICK
+from test.swings import NO_STATE_SPACES, QUICK
 
 OPTIONS: dict[str, Any] = {
     **QUICK,
@@ -16,9 +15,7 @@ OPTIONS: dict[str, Any] = {
     "narx_affine": "off",
     "iterations": 10,
     # Neither state spaces nor simulations: these take long, and are not what is tested.
-    "settings": RecipeSettings(
-        state_spaces=StateSpaceSettings(most_weights=1), simulated_ticks=10**6
-    ),
+    "settings": RecipeSettings(state_spaces=NO_STATE_SPACES, simulated_ticks=10**6),
 }
 
 TICKS = 60

@@ -21,7 +21,9 @@ QUICK: dict[str, Any] = {
 }
 
 
-WINDOWS_ONLY = RecipeSettings(state_spaces=StateSpaceSettings(most_weights=1))
+NO_STATE_SPACES = StateSpaceSettings(most_weights=1)
+
+WINDOWS_ONLY = RecipeSettings(state_spaces=NO_STATE_SPACES)
 """No state spaces: on a swing they leave nothing to models that see a window."""
 
 

@@ -17,23 +17,11 @@ from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.prepare import Preparation, prepare
 from rffpsr_ros.recipe.state_spaces.trials import StateSpaceTrials
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.memories import CART_TICKS, SETTINGS, amplifier, cart, known
+from test.memories import SETTINGS, amplifier, known
 
 pytestmark = pytest.mark.long
 
 NOT_ASKED = np.ones((10, 1, 1))
-
-
-@pytest.fixture(scope="module")
-def ready() -> Preparation:
-    return prepare([amplifier(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def joined(ready: Preparation) -> Candidate:
-    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
-    assert found is not None
-    return found
 
 
 def late_error(model: PredictiveModel[Any], run: Trajectory) -> float:
@@ -80,11 +68,6 @@ def test_short_recordings_do_not_tell_who_simulates_best() -> None:
     runs = [amplifier(seed, 150) for seed in range(9)]
     short = prepare(runs, None, RFFPSROptions(), SETTINGS)
     assert blend_long_horizons(known(short), NOT_ASKED, None, short, SETTINGS) is None
-
-
-@pytest.fixture(scope="module")
-def carted() -> Preparation:
-    return prepare([cart(CART_TICKS)], None, RFFPSROptions(), SETTINGS)
 
 
 def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation) -> None:

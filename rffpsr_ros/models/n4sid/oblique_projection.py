@@ -35,13 +35,10 @@ import scipy.linalg
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.data.windows import CHUNK
 from rffpsr_ros.models.kalman.linear_system import LinearSystem
-from rffpsr_ros.models.n4sid.gain import gain_of, is_stable_gain
+from rffpsr_ros.models.n4sid.gain import NEGLIGIBLE, gain_of, is_stable_gain
 from rffpsr_ros.numerics.arrays import Array
 
 Realisation = Literal["shift", "states"]
-
-_NEGLIGIBLE = 1e-10
-"""Singular values below this fraction of the largest are rounding."""
 
 
 class WindowShape(NamedTuple):
@@ -143,7 +140,7 @@ def oblique_projection(factor: WindowFactor, ridge: float) -> Subspace:
     weights = _least_squares(np.concatenate([past, acted], axis=1), observed, ridge)
     from_past = weights[: past.shape[1]]
     _, strengths, forms = np.linalg.svd(past @ from_past, full_matrices=False)
-    kept = strengths > _NEGLIGIBLE * strengths[0]
+    kept = strengths > NEGLIGIBLE * strengths[0]
     roots, forms = np.sqrt(strengths[kept]), forms[kept].T
     return Subspace(factor, from_past @ forms / roots, forms * roots)
 
@@ -232,4 +229,4 @@ def _least_squares(inputs: Array, outputs: Array, ridge: float = 0.0) -> Array:
         columns = inputs.shape[1]
         inputs = np.concatenate([inputs, np.sqrt(ridge) * np.eye(columns)])
         outputs = np.concatenate([outputs, np.zeros((columns, outputs.shape[1]))])
-    return np.asarray(scipy.linalg.lstsq(inputs, outputs, cond=_NEGLIGIBLE)[0])
+    return np.asarray(scipy.linalg.lstsq(inputs, outputs, cond=NEGLIGIBLE)[0])

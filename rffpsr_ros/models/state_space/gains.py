@@ -7,13 +7,12 @@ tried, and told by simulations that begin where it leads.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
+from rffpsr_ros.models.kalman.stationary import stationary_gain
 from rffpsr_ros.models.state_space.dynamics import StateSpace, feature_slopes, step_jacobians
 from rffpsr_ros.models.state_space.sensitivities import jacobians
 from rffpsr_ros.models.state_space.simulation import first_states, simulate, simulation_error
@@ -77,9 +76,9 @@ def kalman_gains(system: StateSpace, known: Motion) -> Iterator[Array]:
     together = acting * np.sqrt(np.outer(still, still)) + STILL * alone
     for kind in (alone, together * np.trace(alone) / np.trace(together)):
         for disturbed in DISTURBED:
-            gain = _kalman_gain(transition, output, disturbed * kind, np.diag(known.missed))
-            if gain is not None:
-                yield gain
+            found = stationary_gain(transition, output, disturbed * kind, np.diag(known.missed))
+            if found is not None:
+                yield found.gain
 
 
 def best_gain(
@@ -94,19 +93,6 @@ def best_gain(
     problem = GainError(tried[best], stretches)
     start = tried[best].gain.ravel()
     return problem.with_gain(descend(problem, start, RIDGE * errors[best], start, EFFORT, rule))
-
-
-def _kalman_gain(transition: Array, output: Array, disturbed: Array, missed: Array) -> Array | None:
-    """Return the gain (n, d_o); None where there is none."""
-    try:
-        with warnings.catch_warnings():  # one gain of many, which simulations judge
-            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
-            spread = scipy.linalg.solve_discrete_are(transition.T, output.T, disturbed, missed)
-        innovation = output @ spread @ output.T + missed
-        gain = np.linalg.solve(innovation, output @ spread @ transition.T).T
-    except (np.linalg.LinAlgError, ValueError):
-        return None
-    return gain if np.isfinite(gain).all() else None
 
 
 class GainError(NamedTuple):

@@ -22,7 +22,6 @@ from rffpsr_ros.models.option_checks import check_seed, check_type, require
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.linear_start import (
     Structure,
-    free_weights,
     linear_start,
     trajectory_of,
     with_unseen_actions,
@@ -144,15 +143,14 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
             generator = np.random.default_rng(self.seed)
             bounds = _bounds(runs)
             seen = self._seen(runs)
-            system, _ = linear_start(seen, structure, self.past, bounds, generator)
+            system = linear_start(seen, structure, self.past, bounds, generator)
             unseen = runs[0].actions.shape[1] - seen[0].actions.shape[1]
             system = with_unseen_actions(system, unseen)
-            free = free_weights(system)
         longest = max(len(run.actions) for run in runs)
         for stage in range(min(self.stages, stages_for(longest)) + 1):
             if stage:
                 with one_blas_thread():
-                    system = learned(system, free, runs, stage - 1)
+                    system = learned(system, runs, stage - 1)
             record = self._record(structure, stage, _missed(system, runs))
             yield StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))
 
@@ -168,7 +166,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         runs = standardise(train, *scalings)
         system = model.parts.system._replace(bounds=_bounds(runs))
         with one_blas_thread():
-            system = learned(system, free_weights(system), runs, self.stages - 1)
+            system = learned(system, runs, self.stages - 1)
         options = {**model.record.options, "stages": self.stages}
         record = TrainingRecord(options, {"simulation_error": _missed(system, runs)})
         return StateSpaceModel(signature, record, StateSpaceParts(system, *scalings))

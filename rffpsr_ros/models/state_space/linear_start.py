@@ -41,20 +41,13 @@ class Structure(NamedTuple):
     integrating: bool
 
 
-class StartingSystem(NamedTuple):
-    """Where learning starts, and which weights are learned."""
-
-    system: StateSpace
-    free: Array  # (P,), of `moving_weights`
-
-
 def linear_start(
     runs: Sequence[Run],
     structure: Structure,
     past: int,
     bounds: Bounds,
     generator: np.random.Generator,
-) -> StartingSystem:
+) -> StateSpace:
     """Return the start for standardised runs; the features have no weight yet.
 
     Raises
@@ -91,8 +84,7 @@ def linear_start(
     powers = np.full(features, SATURATING) if structure.saturating else turns
     reach = np.full(features, np.inf if structure.saturating else REACH)
     adds_up = np.repeat([0.0, 1.0], [states, integrators])
-    system = StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
-    return StartingSystem(system, free_weights(system))
+    return StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
 
 
 def trajectory_of(run: Run, changes: bool) -> Trajectory:

@@ -16,6 +16,7 @@ from rffpsr_ros.data.subsample import evenly_spread
 from rffpsr_ros.models.state_space.dynamics import StateSpace
 from rffpsr_ros.models.state_space.free_starts import FreeStarts, found_starts
 from rffpsr_ros.models.state_space.gains import best_gain, motion
+from rffpsr_ros.models.state_space.linear_start import free_weights
 from rffpsr_ros.models.state_space.simulation import errors_by_stretch
 from rffpsr_ros.models.state_space.stretches import (
     SETTLING,
@@ -64,8 +65,9 @@ ASTRAY = 10.0
 """With so many times the error of before, on all stretches, what was learned is of no use."""
 
 
-def learned(system: StateSpace, free: Array, runs: Sequence[Run], stage: int) -> StateSpace:
+def learned(system: StateSpace, runs: Sequence[Run], stage: int) -> StateSpace:
     """Return the system after a stage."""
+    free = free_weights(system)
     length, size = LENGTHS[stage], int(free.sum())
     count = max(CHECKED_TICKS // length, 4)
     every = cut_free_stretches(runs, length, count)

@@ -17,8 +17,8 @@ from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.swings import NO_STATE_SPACES
 
 FULL = 10.0
 QUICK: dict[str, Any] = {
@@ -123,9 +123,7 @@ def test_recordings_of_nothing_but_gaps_are_refused() -> None:
 @pytest.mark.long
 def test_the_default_forecasts_far_with_them(recording: Trajectory, test_run: Trajectory) -> None:
     less = {"narx_features": 2, "refinement": "none", "folds": 3}
-    settings = RecipeSettings(
-        state_spaces=StateSpaceSettings(most_weights=1)
-    )  # these would take their share
+    settings = RecipeSettings(state_spaces=NO_STATE_SPACES)  # these would take their share
     model = RFFPSR(settings=settings, **QUICK | less).fit([recording])
     assert isinstance(model, EnsembleModel)
     kinds = np.array([member.kind for member in model.parts.members])

@@ -7,7 +7,7 @@ from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.models.state_space import stage
 from rffpsr_ros.models.state_space.dynamics import StateSpace
-from rffpsr_ros.models.state_space.linear_start import StartingSystem, Structure, linear_start
+from rffpsr_ros.models.state_space.linear_start import Structure, linear_start
 from rffpsr_ros.models.state_space.simulation import errors_by_stretch, simulation_error
 from rffpsr_ros.models.state_space.stretches import SETTLING, Stretches, cut_stretches
 
@@ -35,7 +35,7 @@ def run() -> Run:
 
 
 @pytest.fixture
-def start(run: Run, monkeypatch: pytest.MonkeyPatch) -> StartingSystem:
+def start(run: Run, monkeypatch: pytest.MonkeyPatch) -> StateSpace:
     monkeypatch.setattr(stage, "LEAST_TICKS", 300)
     monkeypatch.setattr(stage, "MOST_TICKS", 300)
     structure = Structure(order=1, features=2, saturating=True, integrating=False)
@@ -47,18 +47,18 @@ def everywhere(run: Run) -> Stretches:
 
 
 def test_what_is_rare_joins_what_a_stage_learns_from(
-    run: Run, start: StartingSystem, monkeypatch: pytest.MonkeyPatch
+    run: Run, start: StateSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checked = stage.learned(start.system, start.free, [run], 0)
+    checked = stage.learned(start, [run], 0)
     monkeypatch.setattr(stage, "ROUNDS", 1)
-    once = stage.learned(start.system, start.free, [run], 0)
-    errors = [simulation_error(one, everywhere(run)) for one in (start.system, once, checked)]
+    once = stage.learned(start, [run], 0)
+    errors = [simulation_error(one, everywhere(run)) for one in (start, once, checked)]
     assert errors[2] < 0.3 * errors[1]
     assert errors[2] < 0.1 * errors[0]
 
 
 def test_what_goes_astray_is_not_kept(
-    run: Run, start: StartingSystem, monkeypatch: pytest.MonkeyPatch
+    run: Run, start: StateSpace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def astray(system: StateSpace, *others: object) -> StateSpace:
         unstable = system.transition.copy()
@@ -66,16 +66,16 @@ def test_what_goes_astray_is_not_kept(
         return system._replace(transition=unstable)
 
     monkeypatch.setattr(stage, "best_gain", astray)
-    assert stage.learned(start.system, start.free, [run], 0) is start.system
+    assert stage.learned(start, [run], 0) is start
 
 
-def test_errors_of_stretches_are_those_of_each_alone(run: Run, start: StartingSystem) -> None:
+def test_errors_of_stretches_are_those_of_each_alone(run: Run, start: StateSpace) -> None:
     stretches = everywhere(run)
-    errors = errors_by_stretch(start.system, stretches)
+    errors = errors_by_stretch(start, stretches)
     for number in (0, 7, len(errors) - 1):
-        alone = simulation_error(start.system, stretches.only(np.array([number])))
+        alone = simulation_error(start, stretches.only(np.array([number])))
         assert errors[number] == pytest.approx(alone, rel=1e-12)
     counted = stretches.counted.sum(axis=(0, 2))
     assert np.average(errors, weights=counted) == pytest.approx(
-        simulation_error(start.system, stretches), rel=1e-12
+        simulation_error(start, stretches), rel=1e-12
     )

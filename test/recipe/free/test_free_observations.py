@@ -20,9 +20,8 @@ from rffpsr_ros.recipe.more.kept import Learned, members_of
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recipe.settings import RecipeSettings
-from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.swings import QUICK
+from test.swings import NO_STATE_SPACES, QUICK
 from test.travels import moved, travels
 
 pytestmark = pytest.mark.long
@@ -35,9 +34,7 @@ OPTIONS: dict[str, Any] = {
     "slow_actions": "off",
     "iterations": 60,
     # Neither state spaces nor simulations: these take long, and are not what is tested.
-    "settings": RecipeSettings(
-        state_spaces=StateSpaceSettings(most_weights=1), simulated_ticks=10**6
-    ),
+    "settings": RecipeSettings(state_spaces=NO_STATE_SPACES, simulated_ticks=10**6),
 }
 FAR = 60.0
 

@@ -33,23 +33,6 @@ def with_state_spaces(**options: Any) -> RecipeSettings:
     return replace(SETTINGS, state_spaces=StateSpaceSettings(**options))
 
 
-@pytest.fixture(scope="module")
-def ready() -> Preparation:
-    return prepare([amplifier(seed) for seed in range(9)], None, RFFPSROptions(), SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def carted() -> Preparation:
-    return prepare([cart(CART_TICKS)], None, RFFPSROptions(), SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def joined(ready: Preparation) -> Candidate:
-    found = StateSpaceTrials(ready, SETTINGS).best(known(ready))
-    assert found is not None
-    return found
-
-
 def test_a_state_space_of_very_many_weights_is_not_learned(ready: Preparation) -> None:
     small = with_state_spaces(most_weights=20)
     assert StateSpaceTrials(ready, small).best(known(ready)) is None
