@@ -52,6 +52,16 @@ class Preparation(NamedTuple):
     shorter: tuple[Variant, ...] = ()
     """Of few data, shorter windows that are tried too."""
 
+    def with_windows_of(self, past: int) -> Preparation:
+        """Return the same with windows of so many ticks, or the next longer ones, and no choice."""
+        offered = [Variant(self.options, self.folds), *self.shorter]
+        chosen = min(
+            (one for one in offered if one.options.past >= past),
+            key=lambda one: one.options.past,
+            default=offered[0],
+        )
+        return self._replace(options=chosen.options, folds=chosen.folds, shorter=())
+
 
 def prepare(
     train: Sequence[Trajectory],

@@ -36,6 +36,11 @@ class Setting(NamedTuple):
         return self.learners if self.few else self.learners[:1]
 
     @property
+    def past(self) -> int:
+        """Return how many ticks windows reach back."""
+        return self.offered[0].safe_options.past
+
+    @property
     def given_actions(self) -> int | None:
         """Return how many actions were given, the first ones; None: all that models see."""
         if self.filters is None:

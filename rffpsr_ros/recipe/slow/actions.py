@@ -97,6 +97,7 @@ def _seeing(
         return None
     if len(prepared.folds) != len(usual.prepared.folds):
         return None
+    prepared = prepared.with_windows_of(usual.past)
     return set_up(prepared, settings, progress, workers)._replace(filters=filters)
 
 
