@@ -21,8 +21,15 @@ def training_segments(
     settings: FitSettings,
 ) -> Segments:
     """Return recordings as segments for rolling out; the structure is in single precision."""
+    ticks = sum(len(run.actions) for run in part.filled)
+    return _cut(part, structure, options, min(settings.segment, ticks // options.batch))
+
+
+def _cut(
+    part: PreparedRecordings, structure: FixedStructure, options: RFFPSROptions, counted: int
+) -> Segments:
     horizon = options.rollout_horizon
-    length = options.past + max(settings.segment, 2 * horizon)
+    length = options.past + max(counted, 2 * horizon)
     return cut_segments(
         part.filled, part.seen, structure, length, options.past, horizon, np.float32
     )
@@ -35,7 +42,7 @@ def judged_segments(
     settings: FitSettings,
 ) -> Segments:
     """Return a limited number of segments, evenly spread, to judge parameters by."""
-    segments = training_segments(part, structure, options, settings)
+    segments = _cut(part, structure, options, settings.segment)
     count = len(segments.observations)
     if count <= settings.judged_segments:
         return segments
