@@ -215,9 +215,9 @@ def _as_far_as_it_pays(
 ) -> Family:
     """Return a family of drawn features with as much choice and refinement as it is worth.
 
-    Its best start is compared with the score that learned features have ``reached`` on the same
-    folds. Behind them, only what starts best is refined; further behind nothing is: refinement
-    rarely betters a start by as much, and the family may still steady the blend as it starts.
+    Beside learned ones, which have ``reached`` a score on the folds that judge, only what starts
+    best is refined; far behind them nothing is: refinement rarely betters a start by as much, and
+    the family may still steady the blend as it starts.
     """
     if not np.isfinite(reached):
         return family
@@ -226,4 +226,4 @@ def _as_far_as_it_pays(
     behind = geometric_mean(starts) / reached
     if behind > settings.worth_refining:
         return family.as_started(best)
-    return family._replace(by_start=True) if behind > 1 else family
+    return family._replace(by_start=True)
