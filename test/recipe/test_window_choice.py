@@ -69,6 +69,18 @@ def test_more_data_and_lengths_that_were_asked_for_are_left_alone() -> None:
     assert lengths(prepared([record(400)], folds=1)) == [20]
 
 
+@pytest.mark.parametrize(("wanted", "found"), [(8, 8), (9, 10), (20, 20), (21, 20)])
+def test_windows_that_were_chosen_once_are_no_choice_again(wanted: int, found: int) -> None:
+    ready = prepared([record(600)])
+    again = ready.with_windows_of(wanted)
+    assert lengths(again) == [found]
+    offered = {ready.options.past: ready.folds} | {
+        one.options.past: one.folds for one in ready.shorter
+    }
+    assert again.folds is offered[found]
+    assert again.recordings is ready.recordings
+
+
 class Stub:
     """A fold's learner whose models depend on the window."""
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.low_passed.filters import fit_filters
 from rffpsr_ros.models.low_passed.model import LowPassedModel
+from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.slow.memory import fading_memory
 from rffpsr_ros.recipe.slow.settings import RunningMeanSettings
@@ -36,6 +38,19 @@ def test_the_size_of_a_speed_is_forecast_by_what_tells_its_sign(count: int, told
     without = RFFPSR(**OPTIONS, processes=1, slow_actions="off").fit(runs)
     assert not isinstance(without, LowPassedModel)
     assert missed(model, test) < 0.5 * missed(without, test)
+
+
+@pytest.mark.long
+def test_windows_of_few_data_are_those_that_were_best_without_memory() -> None:
+    free = {name: given for name, given in OPTIONS.items() if not name.endswith("past")}
+    model = RFFPSR(**free, processes=1).fit(unsigned_runs(2))
+    assert isinstance(model, LowPassedModel)
+    (note,) = (one for one in model.record.notes if "by the error on all parts held out" in one)
+    inner = model.parts.inner
+    assert isinstance(inner, EnsembleModel)
+    own = [one for one in inner.parts.members if isinstance(one, RFFPSRModel)]
+    assert own
+    assert {f"windows of {one.record.options['past']} ticks" for one in own} == {note.split(",")[0]}
 
 
 @pytest.mark.long
