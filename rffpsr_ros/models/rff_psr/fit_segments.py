@@ -20,9 +20,15 @@ def training_segments(
     options: RFFPSROptions,
     settings: FitSettings,
 ) -> Segments:
-    """Return recordings as segments for rolling out; the structure is in single precision."""
-    ticks = sum(len(run.actions) for run in part.filled)
-    return _cut(part, structure, options, min(settings.segment, ticks // options.batch))
+    """Return recordings as segments for rolling out; the structure is in single precision.
+
+    Of few data they are so short that they fill a batch: fewer ticks one after the other. Not where
+    a state forecasts alone, without an ARX term: it has to learn not to lose its way.
+    """
+    counted = settings.segment
+    if options.arx_past:
+        counted = min(counted, sum(len(run.actions) for run in part.filled) // options.batch)
+    return _cut(part, structure, options, counted)
 
 
 def _cut(

@@ -20,14 +20,14 @@ from rffpsr_ros.psr.refinement.segments import Segments
 PAST, HORIZON, BATCH, USUAL = 5, 10, 8, FitSettings.segment
 
 
-def cut(made: Callable[..., Segments], lengths: Sequence[int]) -> Segments:
+def cut(made: Callable[..., Segments], lengths: Sequence[int], arx: int = PAST) -> Segments:
     draw = np.random.default_rng(0)
     runs = [Run(draw.normal(size=(n, 1)), draw.normal(size=(n, 1))) for n in lengths]
     part = PreparedRecordings(runs, runs, [np.ones((n, 1), bool) for n in lengths])
     features = FeatureMap(draw.normal(size=(4, 1)), draw.normal(size=(8, 3)))
     start = Start(np.zeros(1), np.zeros(1))
     structure = FixedStructure(features, features, None, PAST, 2, Conditioning(0.1), start)
-    options = RFFPSROptions(past=PAST, arx_past=PAST, narx_past=2, horizon=HORIZON, batch=BATCH)
+    options = RFFPSROptions(past=PAST, arx_past=arx, narx_past=2, horizon=HORIZON, batch=BATCH)
     return made(part, structure.astype(np.float32), options, FitSettings())
 
 
@@ -47,6 +47,10 @@ def test_few_data_are_learned_from_in_segments_that_fill_a_batch(
     segments = cut(training_segments, lengths)
     assert segments.target.shape[1] == PAST + counted
     assert segments.target.sum() == sum(lengths)  # no tick counts twice, none is lost
+
+
+def test_a_state_alone_learns_from_segments_of_the_usual_length() -> None:
+    assert cut(training_segments, [400], arx=0).target.shape[1] == PAST + USUAL
 
 
 def test_few_data_are_judged_by_segments_of_the_usual_length() -> None:
