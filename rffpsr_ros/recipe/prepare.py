@@ -52,14 +52,15 @@ class Preparation(NamedTuple):
     shorter: tuple[Variant, ...] = ()
     """Of few data, shorter windows that are tried too."""
 
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """Return windows of every length that is tried, the longest first."""
+        return (Variant(self.options, self.folds), *self.shorter)
+
     def with_windows_of(self, past: int) -> Preparation:
         """Return the same with windows of so many ticks, or the next longer ones, and no choice."""
-        offered = [Variant(self.options, self.folds), *self.shorter]
-        chosen = min(
-            (one for one in offered if one.options.past >= past),
-            key=lambda one: one.options.past,
-            default=offered[0],
-        )
+        long_enough = (one for one in reversed(self.variants) if one.options.past >= past)
+        chosen = next(long_enough, self.variants[0])
         return self._replace(options=chosen.options, folds=chosen.folds, shorter=())
 
 

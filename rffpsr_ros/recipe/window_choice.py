@@ -39,8 +39,8 @@ def choose_windows(
     def learners_of(variant: Variant) -> list[FoldLearner]:
         return fold_learners(variant.folds, settings, progress, workers)
 
-    usual = Variant(prepared.options, prepared.folds)
-    if not prepared.shorter:
+    usual, *shorter = prepared.variants
+    if not shorter:
         return WindowChoice(usual.options, learners_of(usual), ())
     held_out = HeldOut(
         judged_blocks(prepared, settings),
@@ -49,7 +49,7 @@ def choose_windows(
         settings.settling,
     )
     deviation = observation_deviation(prepared)
-    tried = [(variant, learners_of(variant)) for variant in (usual, *prepared.shorter)]
+    tried = [(variant, learners_of(variant)) for variant in prepared.variants]
     for variant, learners in tried:
         for learner in learners:
             learner.expect(_safe(variant.options, settings))

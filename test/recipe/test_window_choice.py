@@ -41,7 +41,7 @@ def prepared(recordings: Sequence[Trajectory], **options: Any) -> Preparation:
 
 
 def lengths(ready: Preparation) -> list[int]:
-    return [ready.options.past, *(one.options.past for one in ready.shorter)]
+    return [one.options.past for one in ready.variants]
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,7 @@ def test_windows_that_were_chosen_once_are_no_choice_again(wanted: int, found: i
     ready = prepared([record(600)])
     again = ready.with_windows_of(wanted)
     assert lengths(again) == [found]
-    offered = {ready.options.past: ready.folds} | {
-        one.options.past: one.folds for one in ready.shorter
-    }
+    offered = {one.options.past: one.folds for one in ready.variants}
     assert again.folds is offered[found]
     assert again.recordings is ready.recordings
 
