@@ -31,9 +31,8 @@ from rffpsr_ros.psr.feature_set import fit_features
 from rffpsr_ros.psr.ridge_choice import RidgeChoices
 from rffpsr_ros.recordings.trajectory import Trajectory
 
-_NOTE = (
-    "forecasts are those of one model for {} famil{} with drawn features, learned from everything"
-)
+_ONE = "forecasts are those of one model for {} of drawn features, learned from everything"
+_SEVERAL = "the models of {} of learned features were led on with all recordings"
 
 
 class Everything(NamedTuple):
@@ -180,19 +179,20 @@ def _told(model: RFFPSRModel) -> Mapping[str, Any]:
 
 
 def with_everything(
-    ensemble: EnsembleModel, folds: int, models: Mapping[int, RFFPSRModel]
+    ensemble: EnsembleModel, folds: int, models: Mapping[int, Sequence[RFFPSRModel]]
 ) -> EnsembleModel:
-    """Return the ensemble in which models of everything stand for their families.
+    """Return the ensemble in which models of everything stand for their families, one or several.
 
     Weights, bands and metrics are those of the models on so many ``folds``: these are judged.
     """
     parts = ensemble.parts
-    stands_for: dict[int, int] = {}  # a member's place: that of the first of its family
+    stands_for: dict[int, int] = {}  # a member's place: that of who serves for it
     serving: dict[int, PredictiveModel[Any]] = {}
     for number, places in enumerate(families_of(ensemble, folds)):
         if number in models:
-            stands_for |= dict.fromkeys(places, places[0])
-            serving[places[0]] = models[number]
+            who = models[number]
+            stands_for |= {place: places[i % len(who)] for i, place in enumerate(places)}
+            serving |= dict(zip(places, who, strict=False))
     kept = [place for place in range(len(parts.members)) if stands_for.get(place, place) == place]
     weights: Array = np.zeros((*parts.weights.shape[:2], len(kept)))
     for place in range(len(parts.members)):
@@ -202,10 +202,21 @@ def with_everything(
         limits = limits._replace(fallback=kept.index(limits.fallback))
     reach = None if parts.reach is None else parts.reach.of(kept)
     members = tuple(serving.get(place, parts.members[place]) for place in kept)
-    record, note = ensemble.record, _NOTE.format(len(models), "y" if len(models) == 1 else "ies")
+    record = ensemble.record
     return EnsembleModel(
         ensemble.signature,
-        TrainingRecord(record.options, record.metrics, (*record.notes, note)),
+        TrainingRecord(record.options, record.metrics, (*record.notes, *_notes(models))),
         parts._replace(members=members, weights=weights, limits=limits, reach=reach),
         ensemble.bands,
     )
+
+
+def _notes(models: Mapping[int, Sequence[RFFPSRModel]]) -> list[str]:
+    """Return what is told of who serves."""
+    alone = sum(len(who) == 1 for who in models.values())
+    told = ((_ONE, alone), (_SEVERAL, len(models) - alone))
+    return [note.format(_families(number)) for note, number in told if number]
+
+
+def _families(number: int) -> str:
+    return "one family" if number == 1 else f"{number} families"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from rffpsr_ros.errors import InputError, check_known
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.ensemble.model import EnsembleModel
 from rffpsr_ros.models.low_passed.model import behind_filters
 from rffpsr_ros.models.rff_psr.learner import fit_from_two_stages
 from rffpsr_ros.models.rff_psr.memory import learning_memory
@@ -31,6 +32,7 @@ from rffpsr_ros.recipe.candidates import Candidate, baselines
 from rffpsr_ros.recipe.everything import Everything, learn_from_everything, with_everything
 from rffpsr_ros.recipe.free.changes_only import with_changes_only
 from rffpsr_ros.recipe.free.observations import Judged, with_moving_origin
+from rffpsr_ros.recipe.led_on import leading_on
 from rffpsr_ros.recipe.long_horizons import blend_long_horizons
 from rffpsr_ros.recipe.more.kept import Learned, keep
 from rffpsr_ros.recipe.prepare import Preparation, prepare
@@ -270,18 +272,37 @@ def _fit_ensemble(
     )
     by_fold = calibrate(prepared, selections, candidates, blended, beyond)
     stages = [one.fitted for one in setting.learners]
-    count = len(prepared.folds)
-    everything = learn_from_everything(
-        by_fold, prepared.recordings, count, settings.fit, progress, workers
-    )
-    model: PredictiveModel[Any] = by_fold
-    if everything is not None:
-        model = with_everything(by_fold, count, everything.models)
+    served, everything = _serving(by_fold, prepared, settings, few, progress, workers)
     judged = [
         Judged(of_fold(prepared, candidates, blended, place), fold.held_out)
         for place, fold in enumerate(prepared.folds)
     ]
-    model = with_moving_origin(model, judged, prepared.recordings, prepared.options, settings)
+    model: PredictiveModel[Any] = with_moving_origin(
+        served, judged, prepared.recordings, prepared.options, settings
+    )
     if setting.filters is not None:
         model = behind_filters(model, setting.filters)
     return _Fitted(model, by_fold, stages, prepared.folds, everything)
+
+
+def _serving(
+    by_fold: EnsembleModel,
+    prepared: Preparation,
+    settings: RecipeSettings,
+    few: bool,
+    progress: Progress,
+    workers: Workers,
+) -> tuple[EnsembleModel, Everything | None]:
+    """Return the ensemble whose RFF-PSR models have learned from all recordings.
+
+    Learned features are led on, but not of ``few`` data: these they would soon know by heart.
+    """
+    recordings, count = prepared.recordings, len(prepared.folds)
+    coming = {}
+    if not few:
+        coming = leading_on(by_fold, recordings, count, settings, progress, workers)
+    everything = learn_from_everything(by_fold, recordings, count, settings.fit, progress, workers)
+    serving = {number: [one.result() for one in pending] for number, pending in coming.items()}
+    if everything is not None:
+        serving |= {number: [model] for number, model in everything.models.items()}
+    return with_everything(by_fold, count, serving), everything

@@ -261,6 +261,17 @@ class RecipeSettings:
     """With a smaller weight beyond the horizon than this, a single output-error model is
     enough."""
 
+    # models of everything
+
+    led_steps: int = 20
+    """Steps in which learned features are led on with all recordings, at the most."""
+
+    led_patience: int = 5
+    """After so many without a better score of these it is enough."""
+
+    led_penalty: float = 1e-4
+    """As in `FeatureLearningOptions.penalties`."""
+
     # free observations
 
     free_windows: int = 150

@@ -102,7 +102,7 @@ def test_who_serves_for_a_family_has_its_reach(by_fold: EnsembleModel) -> None:
     known = EnsembleModel(by_fold.signature, by_fold.record, parts, by_fold.bands)
     families = families_of(by_fold, FOLDS)
     one = models_by_family(by_fold, FOLDS)[0][0]
-    served = with_everything(known, FOLDS, {0: one}).parts
+    served = with_everything(known, FOLDS, {0: [one]}).parts
     assert served.reach is not None
     assert served.reach.distance.shape == served.weights.shape
     gone = set(families[0][1:])

@@ -12,12 +12,14 @@ from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.workers import Workers
 from rffpsr_ros.progress import Progress
+from rffpsr_ros.psr.streaming import KeptTwoStages
 from rffpsr_ros.recipe.everything import (
     models_by_family,
     options_of,
     served_by_one,
     with_everything,
 )
+from rffpsr_ros.recipe.led_on import LED_ON, LeadOn
 from rffpsr_ros.recipe.more.kept import KeptEverything, members_of
 from rffpsr_ros.recipe.more.member import LearnMore
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -63,34 +65,44 @@ class LearnAgain:
             progress(f"model of all recordings, {stage}", fraction, error)
 
         judges = models_by_family(by_fold, folds)
+        serving = _serving(served, kept, judges)
+        led = {
+            number: [workers.submit(LeadOn(one, self.mix, self.settings), told) for one in models]
+            for number, models in serving.items()
+            if len(models) > 1
+        }
         coming = {
-            number: workers.submit(self._task(model, kept, judges[number]), told)
-            for number, model in _serving(served, judges).items()
+            number: workers.submit(self._task(models[0], stages, judges[number]), told)
+            for number, models in serving.items()
+            if len(models) == 1 and (stages := kept.stages) is not None
         }
         more = {number: pending.result() for number, pending in coming.items()}
-        models = {number: one.model for number, one in more.items()}
-        stages = next(iter(more.values())).stages  # of the same recordings
+        models = {number: [one.model] for number, one in more.items()}
+        models |= {number: [one.result() for one in pending] for number, pending in led.items()}
+        stages = next((one.stages for one in more.values()), None)  # of the same recordings
         return with_everything(by_fold, folds, models), KeptEverything(by_fold, stages)
 
     def _task(
-        self, model: RFFPSRModel, kept: KeptEverything, judges: Sequence[RFFPSRModel]
+        self, model: RFFPSRModel, stages: KeptTwoStages, judges: Sequence[RFFPSRModel]
     ) -> LearnMore:
         mix, seed = self.mix, self.seed
         return LearnMore(
-            model, kept.stages, self.new, mix, mix, self.forget, seed, self.settings, tuple(judges)
+            model, stages, self.new, mix, mix, self.forget, seed, self.settings, tuple(judges)
         )
 
 
 def _serving(
-    served: PredictiveModel[Any], judges: Sequence[Sequence[RFFPSRModel]]
-) -> dict[int, RFFPSRModel]:
-    """Return the models of everything by the place of their family."""
+    served: PredictiveModel[Any], kept: KeptEverything, judges: Sequence[Sequence[RFFPSRModel]]
+) -> dict[int, list[RFFPSRModel]]:
+    """Return the models that serve for families, one or several, by the place of the family.
+
+    Those that are the models on folds are not among them.
+    """
     own = iter([one for one in members_of(served) if isinstance(one, RFFPSRModel)])
     found = {}
     for number, on_folds in enumerate(judges):
-        if served_by_one(options_of(on_folds[0])):
-            found[number] = next(own)
-        else:
-            for _ in on_folds:
-                next(own)
+        alone = kept.stages is not None and served_by_one(options_of(on_folds[0]))
+        models = [next(own) for _ in on_folds[: 1 if alone else None]]
+        if alone or all(LED_ON in one.record.metrics for one in models):
+            found[number] = models
     return found

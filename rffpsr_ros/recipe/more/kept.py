@@ -75,12 +75,12 @@ class KeptArx(NamedTuple):
 
 
 class KeptEverything(NamedTuple):
-    """What is kept where models of everything serve."""
+    """What is kept where models of everything may serve."""
 
     by_fold: PredictiveModel[Any]
     """The ensemble with the models on folds in their place, which judge."""
-    stages: KeptTwoStages
-    """Of all recordings."""
+    stages: KeptTwoStages | None
+    """Of all recordings; None where no family is served by one model."""
 
 
 class Kept(NamedTuple):
@@ -128,8 +128,8 @@ def keep(
 ) -> Kept:
     """Return what is to be kept of models that learned from folds, one of each.
 
-    ``fitted`` are what their two stages found; ``everything`` is that of all recordings, where
-    models of these serve, and the recordings.
+    ``fitted`` are what their two stages found; ``everything`` is that of all recordings, where one
+    model of these serves for a family, and the recordings.
     """
     members = members_of(model)
     own = [member for member in members if isinstance(member, RFFPSRModel)]
@@ -145,9 +145,13 @@ def keep(
     every = [run for run, _ in pieces]
     arx = next((one for one in members if isinstance(one, LinearARXModel)), None)
     ticks = sum(map(len, every))
+    kept_everything = None
+    if own and isinstance(model, EnsembleModel):
+        whole = None if everything is None else _stages(*everything, options[0])
+        kept_everything = KeptEverything(model, whole)
     return Kept(
         stages,
-        None if everything is None else KeptEverything(model, _stages(*everything, options[0])),
+        kept_everything,
         None if arx is None else KeptArx.of(sums_of(arx, every)),
         thinned([KeptRecording.of(run, place) for run, place in pieces], KEPT_TICKS),
         len(every),

@@ -71,8 +71,8 @@ def read_kept(path: str | Path, model: PredictiveModel[Any]) -> KeptFile:
         )
     try:
         kept: Kept = decode(Kept, file.header.get("kept"), file.arrays, model_class)
-        every = () if kept.everything is None else (kept.everything.stages,)
-        for place, stages in enumerate((*kept.stages, *every)):
+        every = None if kept.everything is None else kept.everything.stages
+        for place, stages in enumerate((*kept.stages, *((every,) if every else ()))):
             check_contents({"stages": type(stages)}, {"stages": stages}, f"kept.{place}")
         if any(not np.isfinite(one.actions).all() for one in kept.recordings):
             raise ContentsError("an action that is kept is not a number")
