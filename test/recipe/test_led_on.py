@@ -15,8 +15,8 @@ from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.workers import THIS_PROCESS
 from rffpsr_ros.progress import silent
-from rffpsr_ros.recipe.led_on import LED_ON, LeadOn, leading_on, learned_features
 from rffpsr_ros.recipe.learner import RFFPSR
+from rffpsr_ros.recipe.led_on import LED_ON, LeadOn, leading_on, learned_features
 from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
