@@ -149,13 +149,13 @@ class _OneModel:
 
 def usual_steps(models: Sequence[RFFPSRModel]) -> int:
     """Return after how many steps refinement did best on the parts held out, by the median."""
-    return int(np.median([_told(model).get("iterations", 0) for model in models]))
+    return int(np.median([told_of(model).get("iterations", 0) for model in models]))
 
 
 def _usual_ridges(models: Sequence[RFFPSRModel], choices: RidgeChoices) -> RidgeChoices:
     """Return the ridges that did best on the parts held out, by the median, as the only choice."""
     arx, state, narx = (
-        _usual([_told(model)[name] for model in models])
+        _usual([told_of(model)[name] for model in models])
         for name in ("arx_ridge", "state_ridge", "narx_ridge")
     )
     return replace(
@@ -173,8 +173,9 @@ def _usual(ridges: Sequence[float | None]) -> float | None:
     return float(np.exp(np.median(np.log(known)))) if 2 * len(known) > len(ridges) else None
 
 
-def _told(model: RFFPSRModel) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = model.record.metrics["refinement"]
+def told_of(model: RFFPSRModel) -> Mapping[str, Any]:
+    """Return what a model's file tells of its refinement."""
+    found: Mapping[str, Any] = model.record.metrics.get("refinement", {})
     return found
 
 

@@ -185,6 +185,8 @@ class RFFPSR:
             prepared = prepare(train, validation, self.options, settings, progress, workers)
             if len(prepared.folds) == 1:
                 return _fit_single(prepared, settings, progress, workers)
+            if not few:
+                settings = settings.leading_on()
             setting = set_up(prepared, settings, progress, workers)
             if not few:
                 setting, settings = with_changes_only(
@@ -272,7 +274,7 @@ def _fit_ensemble(
     )
     by_fold = calibrate(prepared, selections, candidates, blended, beyond)
     stages = [one.fitted for one in setting.learners]
-    served, everything = _serving(by_fold, prepared, settings, few, progress, workers)
+    served, everything = _serving(by_fold, prepared, settings, progress, workers)
     judged = [
         Judged(of_fold(prepared, candidates, blended, place), fold.held_out)
         for place, fold in enumerate(prepared.folds)
@@ -289,18 +291,12 @@ def _serving(
     by_fold: EnsembleModel,
     prepared: Preparation,
     settings: RecipeSettings,
-    few: bool,
     progress: Progress,
     workers: Workers,
 ) -> tuple[EnsembleModel, Everything | None]:
-    """Return the ensemble whose RFF-PSR models have learned from all recordings.
-
-    Learned features are led on, but not of ``few`` data: these they would soon know by heart.
-    """
+    """Return the ensemble whose RFF-PSR models have learned from all recordings."""
     recordings, count = prepared.recordings, len(prepared.folds)
-    coming = {}
-    if not few:
-        coming = leading_on(by_fold, recordings, count, settings, progress, workers)
+    coming = leading_on(by_fold, recordings, count, settings, progress, workers)
     everything = learn_from_everything(by_fold, recordings, count, settings.fit, progress, workers)
     serving = {number: [one.result() for one in pending] for number, pending in coming.items()}
     if everything is not None:

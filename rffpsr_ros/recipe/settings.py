@@ -181,10 +181,9 @@ class RecipeSettings:
     """Drawn features that start with so many times the score which learned ones have reached stay
     as they start: refinement rarely gains as much, and takes up to a quarter of all learning."""
 
-    near: float = 1.2
+    near: float = 1.6
     """Learned features whose score there is at most so many times that of drawn ones may still
-    better the blend: two swimmers of which it was 1.06 and 1.03 are forecast with .79 and .94 of
-    the error."""
+    better the blend: led on with all recordings they err a quarter less."""
 
     hopeless: float = 25.0
     """What has so many times the other's score there is not learned on the other folds, either. A
@@ -263,8 +262,9 @@ class RecipeSettings:
 
     # models of everything
 
-    led_steps: int = 20
-    """Steps in which learned features are led on with all recordings, at the most."""
+    led_steps: int = 50
+    """Steps in which learned features are led on with all recordings, at the most; the fewer, the
+    more parameters there are for each value, up to `FeatureLearningOptions.plenty`."""
 
     led_patience: int = 5
     """After so many without a better score of these it is enough."""
@@ -312,6 +312,11 @@ class RecipeSettings:
     def are_few(self, ticks: int) -> bool:
         """Return whether recordings of so many ticks in all are few data."""
         return ticks < self.few_ticks
+
+    def leading_on(self) -> RecipeSettings:
+        """Return the settings where learned features may be led on later, with all recordings."""
+        features = replace(self.fit.features, led_later=True)
+        return replace(self, fit=replace(self.fit, features=features))
 
     def following(self, few: bool, horizon: int) -> RecipeSettings:
         """Return the settings that are meant for few data, or for others, and such a horizon.

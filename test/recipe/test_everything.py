@@ -175,7 +175,7 @@ def test_they_go_on_learning(learned: Learned, tmp_path: Path) -> None:
     windows = [
         one.everything.stages.stage_one.state.windows
         for one in (learned.kept, more.kept)
-        if one.everything is not None
+        if one.everything is not None and one.everything.stages is not None
     ]
     assert windows[1] == pytest.approx(2 * windows[0])
     path = tmp_path / "swing.kept"

@@ -16,7 +16,7 @@ from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.workers import THIS_PROCESS
 from rffpsr_ros.progress import silent
 from rffpsr_ros.recipe.learner import RFFPSR
-from rffpsr_ros.recipe.led_on import LED_ON, LeadOn, leading_on, learned_features
+from rffpsr_ros.recipe.led_on import LED_ON, LeadOn, leading_on, to_be_led_on
 from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
@@ -61,7 +61,7 @@ def test_models_that_serve_are_those_of_folds_led_on(
     assert learned.model.record.metrics == by_fold.record.metrics
     assert any("led on with all recordings" in note for note in learned.model.record.notes)
     for led, judged in zip(own(learned.model), own(by_fold), strict=True):
-        assert learned_features(led)
+        assert to_be_led_on(led)
         told = led.record.metrics[LED_ON]
         assert told["after"] < told["before"]
         assert LED_ON not in judged.record.metrics

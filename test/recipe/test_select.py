@@ -252,8 +252,8 @@ def test_of_many_columns_they_are_kept_if_they_are_clearly_better(
         (1.7, False, {"rff_psr": 4, "rff_psr, learned waves": 2}),
         (1.9, False, {"rff_psr": 4, "rff_psr, learned waves": 1}),
         # ... and near them to be learned at all.
-        (2.3, False, {"rff_psr": 4, "rff_psr, learned waves": 1}),
-        (2.5, False, {"rff_psr": 4}),
+        (3.1, False, {"rff_psr": 4, "rff_psr, learned waves": 1}),
+        (3.3, False, {"rff_psr": 4}),
         (7.9, True, {"rff_psr": 4, "rff_psr, learned waves": 2}),
         (8.1, True, {"rff_psr": 4}),
     ],

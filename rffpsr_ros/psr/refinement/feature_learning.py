@@ -44,6 +44,10 @@ class LearnedFeatures(NamedTuple):
     score: float
     initial_score: float
     steps: int
+    per_value: float
+    """Parameters for each value that was learned from."""
+    led_later: bool
+    """Whether learning is to be led on."""
 
     def notes(self) -> dict[str, float]:
         """Return what a model file keeps of it."""
@@ -51,6 +55,8 @@ class LearnedFeatures(NamedTuple):
             "feature_score_before": self.initial_score,
             "feature_score_after": self.score,
             "feature_steps": self.steps,
+            "feature_weights_per_value": self.per_value,
+            "feature_led_later": self.led_later,
         }
 
 
@@ -76,16 +82,22 @@ def learn_features(
     known = task.known()
     if known is None:
         learnable = _regressed(task, changes, options, generator)
-    else:
+    elif options.read_anew:
         anew = _read_anew(task, known.units, _one_tick_rollouts(task), changes)
         learnable = min([known, *anew], key=task.score)
+    else:
+        learnable = known
     initial = task.score(learnable)
     best = Best(learnable, initial, 0)
     descent = Descent(task, learnable, changes, age, options, generator, progress)
     steps = 0
-    for penalty, patience in zip(options.penalties, options.patience, strict=True):
+    per_value = learnable.flat().size / max(int(train.target.sum()), 1)
+    led_later = options.led_later and per_value < options.plenty
+    descents = list(zip(options.penalties, options.patience, strict=True))
+    for penalty, patience in descents[: 1 if led_later else None]:
         best, steps = descent.follow(best, penalty, patience, steps)
-    return LearnedFeatures(*task.outward(best.learnable), best.score, initial, best.step)
+    found = task.outward(best.learnable)
+    return LearnedFeatures(*found, best.score, initial, best.step, per_value, led_later)
 
 
 def _regressed(

@@ -54,6 +54,18 @@ class FeatureLearningOptions:
     """Radians in a standard unit of each observation that is an angle which winds up, else 0; none
     where no observation may be."""
 
+    read_anew: bool = True
+    """Whether the readout of known features may be regressed anew before they learn on: not where
+    nothing is held out that tells whether it forecasts better."""
+
+    led_later: bool = False
+    """Whether learning is led on later, with more recordings, where there are fewer parameters than
+    `plenty` for each value that is learned from: then the first descent is enough."""
+
+    plenty: float = 1.25
+    """With more parameters for each value than these, or nearly as many, recordings would soon be
+    known by heart."""
+
     state: bool = False
     """Whether the predictive state takes part in the readout that is learned; steps then take
     longer."""
