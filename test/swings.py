@@ -1,9 +1,14 @@
 """Recordings of a swing, and options by which an ensemble of it is learned quickly."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.recipe.more.kept import Learned
+from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
+from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
@@ -40,3 +45,12 @@ def swings(count: int, seed: int, ticks: int = 100, mass: float = 1.0) -> list[T
             seen.append(angle + 0.003 * draw.standard_normal())
         runs.append(Trajectory(seen, actions, 0.1, label=f"{seed}-{number}"))
     return runs
+
+
+def learned_more_twice(learned: Learned, path: Path) -> list[PredictiveModel[Any]]:
+    """Return models that go on from what is kept in memory, and from the same read from a file."""
+    write_kept(path, learned, [])
+    return [
+        learn_more(learned.model, kept, swings(2, 2), processes=1).model
+        for kept in (learned.kept, read_kept(path, learned.model).kept)
+    ]

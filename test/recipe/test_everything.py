@@ -23,10 +23,9 @@ from rffpsr_ros.recipe.everything import (
 )
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.more.kept import Learned
-from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.swings import QUICK, WINDOWS_ONLY, swings
+from test.swings import QUICK, WINDOWS_ONLY, learned_more_twice, swings
 
 pytestmark = pytest.mark.long
 
@@ -178,10 +177,5 @@ def test_they_go_on_learning(learned: Learned, tmp_path: Path) -> None:
         if one.everything is not None and one.everything.stages is not None
     ]
     assert windows[1] == pytest.approx(2 * windows[0])
-    path = tmp_path / "swing.kept"
-    write_kept(path, more, [])
-    again = [
-        learn_more(more.model, kept, swings(2, 2), processes=1).model
-        for kept in (more.kept, read_kept(path, more.model).kept)
-    ]
+    again = learned_more_twice(more, tmp_path / "swing.kept")
     assert error(again[0], test) == error(again[1], test)

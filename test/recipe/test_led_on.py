@@ -18,10 +18,9 @@ from rffpsr_ros.progress import silent
 from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.led_on import LED_ON, LeadOn, leading_on, to_be_led_on
 from rffpsr_ros.recipe.more.kept import Learned
-from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recordings.trajectory import Trajectory
-from test.swings import QUICK, WINDOWS_ONLY, swings
+from test.swings import QUICK, WINDOWS_ONLY, learned_more_twice, swings
 
 pytestmark = pytest.mark.long
 
@@ -128,10 +127,5 @@ def test_they_go_on_learning(learned: Learned, by_fold: EnsembleModel, tmp_path:
         assert not np.array_equal(led.parts.parameters.narx, before.parts.parameters.narx)
     assert more.kept.everything is not None
     assert not any(LED_ON in one.record.metrics for one in own(more.kept.everything.by_fold))
-    path = tmp_path / "swing.kept"
-    write_kept(path, more, [])
-    again = [
-        learn_more(more.model, kept, swings(2, 2), processes=1).model
-        for kept in (more.kept, read_kept(path, more.model).kept)
-    ]
+    again = learned_more_twice(more, tmp_path / "swing.kept")
     assert error(again[0], unseen) == error(again[1], unseen)
