@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rffpsr_ros.models.contract import PredictiveModel
+from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.kept_file import read_kept, write_kept
 from rffpsr_ros.recipe.more.learn_more import learn_more
@@ -45,6 +46,12 @@ def swings(count: int, seed: int, ticks: int = 100, mass: float = 1.0) -> list[T
             seen.append(angle + 0.003 * draw.standard_normal())
         runs.append(Trajectory(seen, actions, 0.1, label=f"{seed}-{number}"))
     return runs
+
+
+def median_error(model: PredictiveModel[Any], runs: list[Trajectory]) -> float:
+    """Return that of the middle recording: a swing that goes over the top would decide alone."""
+    of_each = [np.sqrt((errors_by_origin(model, run, 6, 20) ** 2).mean()) for run in runs]
+    return float(np.median(of_each))
 
 
 def learned_more_twice(learned: Learned, path: Path) -> list[PredictiveModel[Any]]:

@@ -70,6 +70,20 @@ def prepare(
     return prepare_by(*scalings, train, validation, fill_past)
 
 
+def prepare_again(
+    observation_scaling: Scaling,
+    action_scaling: Scaling,
+    train: Sequence[Trajectory],
+    validation: Sequence[Trajectory],
+    fill_past: int,
+) -> Prepared:
+    """Prepare what a known model goes on with: by its scalings, widened to hold ``train``."""
+    observations = np.concatenate([run.observations for run in train])
+    actions = np.concatenate([run.actions for run in train])
+    scalings = observation_scaling.widened(observations), action_scaling.widened(actions)
+    return prepare_by(*scalings, train, validation, fill_past)
+
+
 def prepare_by(
     observation_scaling: Scaling,
     action_scaling: Scaling,

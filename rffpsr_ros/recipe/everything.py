@@ -4,7 +4,7 @@ The models on folds tell which configuration, which ridges and how many steps of
 and what weight the family has. Where regression finds the rest, one model that has learned from all
 recordings with these forecasts as well as three that lack a third each: better where data are few
 or a robot goes further than it did, and at a third of the cost live. Learned features gain by being
-several, which agree less; these families stay as they are.
+several, which agree less; these are led on (`led_on.py`).
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _usual(ridges: Sequence[float | None]) -> float | None:
 
 def told_of(model: RFFPSRModel) -> Mapping[str, Any]:
     """Return what a model's file tells of its refinement."""
-    found: Mapping[str, Any] = model.record.metrics.get("refinement", {})
+    found: Mapping[str, Any] = model.record.metrics["refinement"]
     return found
 
 

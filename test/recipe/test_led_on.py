@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.models.rff_psr.settings import FitSettings
 from rffpsr_ros.parallel.workers import THIS_PROCESS
@@ -19,19 +17,13 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.led_on import LED_ON, LeadOn, leading_on, to_be_led_on
 from rffpsr_ros.recipe.more.kept import Learned
 from rffpsr_ros.recipe.more.learn_more import learn_more
-from rffpsr_ros.recordings.trajectory import Trajectory
-from test.swings import QUICK, WINDOWS_ONLY, learned_more_twice, swings
+from test.swings import QUICK, WINDOWS_ONLY, learned_more_twice, median_error, swings
 
 pytestmark = pytest.mark.long
 
 FOLDS = 3
 LEARNED = {**QUICK, "narx_affine": "off", "narx_learning": "on", "narx_units": "sigmoids"}
 SWINGS = swings(11, 0)  # more than few
-
-
-def error(model: Any, runs: list[Trajectory]) -> float:
-    of_each = [np.sqrt((errors_by_origin(model, run, 6, 20) ** 2).mean()) for run in runs]
-    return float(np.median(of_each))
 
 
 def own(model: object) -> list[RFFPSRModel]:
@@ -68,7 +60,7 @@ def test_models_that_serve_are_those_of_folds_led_on(
 
 def test_they_forecast_better(learned: Learned, by_fold: EnsembleModel) -> None:
     unseen = swings(12, 99)
-    assert error(learned.model, unseen) < error(by_fold, unseen)
+    assert median_error(learned.model, unseen) < median_error(by_fold, unseen)
 
 
 def test_what_they_can_represent_is_all_that_was_recorded(learned: Learned) -> None:
@@ -121,11 +113,11 @@ def test_they_go_on_learning(learned: Learned, by_fold: EnsembleModel, tmp_path:
     unseen = swings(12, 99)
     new = swings(11, 1)
     more = learn_more(learned.model, learned.kept, new, processes=1)
-    assert error(more.model, unseen) < error(learned.model, unseen)
+    assert median_error(more.model, unseen) < median_error(learned.model, unseen)
     for led, before in zip(own(more.model), own(learned.model), strict=True):
         assert led.record.metrics[LED_ON]["after"] <= led.record.metrics[LED_ON]["before"]
         assert not np.array_equal(led.parts.parameters.narx, before.parts.parameters.narx)
     assert more.kept.everything is not None
     assert not any(LED_ON in one.record.metrics for one in own(more.kept.everything.by_fold))
     again = learned_more_twice(more, tmp_path / "swing.kept")
-    assert error(again[0], unseen) == error(again[1], unseen)
+    assert median_error(again[0], unseen) == median_error(again[1], unseen)

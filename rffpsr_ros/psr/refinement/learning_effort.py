@@ -74,6 +74,10 @@ class FeatureLearningOptions:
         """Return options of a kind of units, as many as are usual."""
         return replace(self, kind=kind, units=UNITS[kind].usual)
 
+    def in_one_descent(self, steps: int, penalty: float, patience: int) -> FeatureLearningOptions:
+        """Return options of a single descent, by which what was learned goes on."""
+        return replace(self, steps=steps, penalties=(penalty,), patience=(patience,))
+
     def within(self, iterations: int) -> FeatureLearningOptions:
         """Return options of no more steps than refinement has iterations."""
         return replace(self, steps=min(self.steps, iterations))

@@ -209,11 +209,10 @@ def _going_on(settings: RecipeSettings, share: float) -> FitSettings:
         check_every=settings.more_check_every,
         patience=settings.more_check_every / settings.more_iterations,
     )
-    features = replace(
-        settings.fit.features,
-        steps=round(share * settings.more_feature_steps),
-        penalties=(settings.more_feature_penalty,),
-        patience=(settings.more_feature_patience,),
+    features = settings.fit.features.in_one_descent(
+        round(share * settings.more_feature_steps),
+        settings.more_feature_penalty,
+        settings.more_feature_patience,
     )
     return replace(settings.fit, refinement=refinement, features=features)
 

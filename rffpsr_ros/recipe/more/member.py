@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.preparation import Prepared, prepare_by
+from rffpsr_ros.data.preparation import Prepared, prepare_again
 from rffpsr_ros.data.window_source import StandardisedRecording, WindowSource
 from rffpsr_ros.models.contract import TrainingRecord
 from rffpsr_ros.models.rff_psr.fit import (
@@ -94,10 +94,9 @@ class LearnMore:
         stages = self._two_stages(options)
         columns = len(parts.observation_scaling.mean), len(parts.action_scaling.mean)
         system = system_of(stages, two_stage_options(columns, options))
-        rows = [run.observations for run in self.mix], [run.actions for run in self.mix]
-        prepared = prepare_by(
-            parts.observation_scaling.widened(np.concatenate(rows[0])),
-            parts.action_scaling.widened(np.concatenate(rows[1])),
+        prepared = prepare_again(
+            parts.observation_scaling,
+            parts.action_scaling,
             self.mix,
             self.held_out,
             options.arx_past or self.settings.fill_past,

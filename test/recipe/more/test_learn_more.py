@@ -13,7 +13,6 @@ from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.arx.learner import LinearARX
 from rffpsr_ros.models.arx.more import sums_of, with_sums
 from rffpsr_ros.models.ensemble.model import EnsembleModel
-from rffpsr_ros.models.forecasts import errors_by_origin
 from rffpsr_ros.models.rff_psr.model import RFFPSRModel
 from rffpsr_ros.psr.sigmoid_features import SigmoidMap
 from rffpsr_ros.recipe.learner import RFFPSR
@@ -23,18 +22,12 @@ from rffpsr_ros.recipe.more.learn_more import learn_more
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.swings import QUICK as WITH_AFFINE
-from test.swings import WINDOWS_ONLY, swings
+from test.swings import WINDOWS_ONLY, median_error, swings
 
 pytestmark = pytest.mark.long
 
 EVERY_FAMILY = {**WITH_AFFINE, "narx_affine": "off"}
 QUICK = {**EVERY_FAMILY, "narx_learning": "on", "narx_units": "sigmoids"}
-
-
-def error(model: Any, runs: list[Trajectory]) -> float:
-    """Return that of the middle recording: a swing that goes over the top would decide alone."""
-    of_each = [np.sqrt((errors_by_origin(model, run, 6, 20) ** 2).mean()) for run in runs]
-    return float(np.median(of_each))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +56,7 @@ def test_more_recordings_give_a_better_model() -> None:
     for seed in range(3):  # of one draw of so few data, chance has more to say than more data
         first = RFFPSR(**EVERY_FAMILY, processes=1, seed=seed).fit_and_keep(swings(5, 10 * seed))
         more = learn_more(first.model, first.kept, swings(10, 10 * seed + 1), processes=1)
-        ratios.append(error(more.model, test) / error(first.model, test))
+        ratios.append(median_error(more.model, test) / median_error(first.model, test))
         assert isinstance(more.model, EnsembleModel)
         reaches.append((more.model.parts.reach, more.model.parts.weights))
     assert np.median(ratios) < 0.9
@@ -82,7 +75,7 @@ def test_learned_features_learn_on(learned: Learned, learned_more: Learned) -> N
     same = learn_more(
         learned.model, learned.kept, swings(9, 1), settings=settings, processes=1
     ).model
-    assert error(learned_more.model, test) < 0.8 * error(same, test)
+    assert median_error(learned_more.model, test) < 0.8 * median_error(same, test)
     before = features(learned.model)
     for one, like, moved in zip(before, features(same), features(learned_more.model), strict=True):
         assert np.array_equal(one.directions, like.directions)
@@ -95,11 +88,11 @@ def test_state_spaces_learn_on_where_nothing_else_is_left() -> None:
     assert not first.kept.stages  # a swing's state is what no window holds
     test = swings(40, 99)
     more = learn_more(first.model, first.kept, swings(9, 1), processes=1)
-    assert error(more.model, test) < error(first.model, test)
+    assert median_error(more.model, test) < median_error(first.model, test)
     # Another robot by now, and a single recording of it.
     heavy, (new,) = swings(4, 99, 200, mass=2.0), swings(1, 1, 400, mass=2.0)
     other = learn_more(first.model, first.kept, [new], forget=1.0, processes=1)
-    assert error(other.model, heavy) < 0.5 * error(first.model, heavy)
+    assert median_error(other.model, heavy) < 0.5 * median_error(first.model, heavy)
     with pytest.raises(InputError, match="none of the new recordings has 13 ticks in a row"):
         learn_more(first.model, first.kept, swings(1, 5, ticks=10))
 
@@ -126,18 +119,22 @@ def test_a_robot_that_has_changed_is_followed_by_forgetting(learned: Learned) ->
     new = swings(9, 1, mass=2.0)
     stiff = learn_more(learned.model, learned.kept, new, processes=1)
     supple = learn_more(learned.model, learned.kept, new, forget=0.95, processes=1)
-    assert error(supple.model, test) < error(stiff.model, test) < error(learned.model, test)
+    assert (
+        median_error(supple.model, test)
+        < median_error(stiff.model, test)
+        < median_error(learned.model, test)
+    )
     assert supple.kept.ticks == pytest.approx(0.05 * 900 + 900)
 
 
 def test_all_that_was_may_be_forgotten_for_a_single_recording(learned: Learned) -> None:
     test, (new,) = swings(4, 99, 200, mass=2.0), swings(1, 1, 400, mass=2.0)
     ensemble = learn_more(learned.model, learned.kept, [new], forget=1.0, processes=1)
-    assert error(ensemble.model, test) < error(learned.model, test)
+    assert median_error(ensemble.model, test) < median_error(learned.model, test)
     first = RFFPSR(**QUICK, folds=1).fit_and_keep(swings(5, 0))  # of these one of five judges
     assert first.kept.learned % 5 == 0
     single = learn_more(first.model, first.kept, [new], forget=1.0)
-    assert error(single.model, test) < error(first.model, test)
+    assert median_error(single.model, test) < median_error(first.model, test)
 
 
 def test_several_processes_learn_the_same(learned: Learned) -> None:
@@ -175,8 +172,8 @@ def test_a_single_model_learns_on_too() -> None:
         assert {one.held_out_by for one in first.kept.recordings} == {0, EVERYONE}
         more = learn_more(first.model, first.kept, swings(6, 1))
         assert isinstance(more.model, RFFPSRModel)
-        before.append(error(first.model, test))
-        after.append(error(more.model, test))
+        before.append(median_error(first.model, test))
+        after.append(median_error(more.model, test))
     assert np.mean(after) < 0.9 * np.mean(before)
 
 
