@@ -58,7 +58,7 @@ def test_progress_comes_through_from_every_model() -> None:
         told.add(stage)
         assert 0 <= fraction <= 1
 
-    RFFPSR(**QUICK, narx_learning="off", processes=2).fit(recordings(9, 120), progress=progress)
+    RFFPSR(**QUICK, narx_learning="off", processes=2).fit(recordings(9, 60), progress=progress)
     assert "baselines" in told
     assert any(stage.endswith("refinement") for stage in told)
 
