@@ -103,7 +103,7 @@ def error(train: Sequence[Trajectory]) -> float:
     return float((found / np.var(tests[0].observations, axis=0)).mean())
 
 
-@pytest.mark.parametrize("count", [3, 17])
+@pytest.mark.parametrize("count", [3, pytest.param(17, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_recording_is_named_and_learning_with_it_is_no_worse(
     name: str, count: int

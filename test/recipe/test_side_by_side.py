@@ -33,7 +33,7 @@ def recordings(count: int, ticks: int, missing: float = 0.0) -> list[Trajectory]
     [
         (recordings(9, 120, missing=0.02), {}),
         # long enough for output-error models
-        (recordings(2, 700), {"narx_learning": "off"}),
+        (recordings(2, 520), {"narx_learning": "off"}),
         # few data: windows are chosen
         (recordings(1, 300), {"narx_units": "sigmoids"}),
     ],

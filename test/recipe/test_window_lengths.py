@@ -1,5 +1,7 @@
 """Windows reach no further than the recordings can tell, and it is said."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from rffpsr_ros.recipe.learner import RFFPSR
 from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.window_lengths import supported_windows
 from rffpsr_ros.recordings.trajectory import Trajectory
+from test.swings import WINDOWS_ONLY
 
 DEFAULT = RFFPSROptions()
 SETTINGS = RecipeSettings()
@@ -61,7 +64,8 @@ def test_a_length_that_was_asked_for_stays() -> None:
 
 @pytest.mark.long
 def test_the_choice_stands_in_the_model() -> None:
-    learner = RFFPSR(features=20, narx_features=10, iterations=5)
+    quick: dict[str, Any] = {"features": 20, "narx_features": 10, "iterations": 5}
+    learner = RFFPSR(**quick, narx_learning="off", settings=WINDOWS_ONLY)
     model = learner.fit(runs(40, 30, 1))
     assert isinstance(model, EnsembleModel)
     assert model.record.options["arx_past"] == 10
