@@ -67,7 +67,7 @@ def prepare(
 ) -> Prepared:
     """Standardise by the summary, and fill gaps by a linear model of ``fill_past`` ticks."""
     scalings = found.observations.scaling(), found.actions.scaling()
-    return prepare_by(*scalings, train, validation, fill_past)
+    return _prepared(*scalings, train, validation, fill_past)
 
 
 def prepare_again(
@@ -81,10 +81,10 @@ def prepare_again(
     observations = np.concatenate([run.observations for run in train])
     actions = np.concatenate([run.actions for run in train])
     scalings = observation_scaling.widened(observations), action_scaling.widened(actions)
-    return prepare_by(*scalings, train, validation, fill_past)
+    return _prepared(*scalings, train, validation, fill_past)
 
 
-def prepare_by(
+def _prepared(
     observation_scaling: Scaling,
     action_scaling: Scaling,
     train: Sequence[Trajectory],

@@ -33,7 +33,7 @@ def recordings(count: int, ticks: int, missing: float = 0.0) -> list[Trajectory]
     [
         (recordings(9, 120, missing=0.02), {}),
         # long enough for output-error models
-        (recordings(2, 520), {"narx_learning": "off"}),
+        (recordings(2, 700), {"narx_learning": "off"}),
         # few data: windows are chosen
         (recordings(1, 300), {"narx_units": "sigmoids"}),
     ],
@@ -58,7 +58,7 @@ def test_progress_comes_through_from_every_model() -> None:
         told.add(stage)
         assert 0 <= fraction <= 1
 
-    RFFPSR(**QUICK, narx_learning="off", processes=2).fit(recordings(9, 60), progress=progress)
+    RFFPSR(**QUICK, narx_learning="off", processes=2).fit(recordings(9, 120), progress=progress)
     assert "baselines" in told
     assert any(stage.endswith("refinement") for stage in told)
 

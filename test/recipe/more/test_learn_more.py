@@ -54,8 +54,7 @@ def test_keeping_changes_nothing_of_the_model(learned: Learned, tmp_path: Path) 
 def test_more_recordings_give_a_better_model() -> None:
     test, ratios, reaches = swings(40, 99), [], []
     for seed in range(3):  # of one draw of so few data, chance has more to say than more data
-        learner = RFFPSR(**EVERY_FAMILY, processes=1, seed=seed, settings=WINDOWS_ONLY)
-        first = learner.fit_and_keep(swings(5, 10 * seed))
+        first = RFFPSR(**EVERY_FAMILY, processes=1, seed=seed).fit_and_keep(swings(5, 10 * seed))
         more = learn_more(first.model, first.kept, swings(10, 10 * seed + 1), processes=1)
         ratios.append(median_error(more.model, test) / median_error(first.model, test))
         assert isinstance(more.model, EnsembleModel)
