@@ -101,7 +101,7 @@ class LeadOn:
     def _led(self, progress: Progress) -> RFFPSRModel:
         parts, options = self.model.parts, options_of(self.model)
         # Nothing is held out that would tell whether a readout forecasts better.
-        features = replace(self.settings.features, read_anew=False)
+        features = replace(self.settings.features, read_anew=False).within(options.iterations)
         settings = replace(self.settings, features=features)
         prepared = prepare_again(
             parts.observation_scaling,

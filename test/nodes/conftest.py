@@ -15,6 +15,14 @@ from rffpsr_ros.simulation.synthetic import SyntheticSystem
 __all__ = ["NodeProcess", "Peer", "Ros", "wait_until"]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts nodes."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "ros_environment" in item.fixturenames:
+            item.add_marker("real_nodes")
+
+
 @pytest.fixture(scope="session")
 def ros_environment() -> Iterator[None]:
     """Keep ROS on this machine and out of the home folder."""

@@ -67,6 +67,11 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         The seed of all randomness.
     actions
         The system sees so many actions only, the first ones; None: all.
+    affine
+        Whether features see the state alone, so that the system is affine in the actions.
+    drawn
+        Directions that are drawn for features to begin with, if more than there are features: those
+        are taken that tell most of what the linear system misses.
     """
 
     configurable = (
@@ -78,6 +83,8 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         "stages",
         "seed",
         "actions",
+        "affine",
+        "drawn",
     )
 
     def __init__(
@@ -90,6 +97,8 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         stages: int = len(LENGTHS),
         seed: int = 0,
         actions: int | None = None,
+        affine: bool = False,
+        drawn: int = 0,
     ) -> None:
         """Check the options.
 
@@ -109,11 +118,14 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         check_seed(seed)
         check_type("actions", actions, int | None)
         require("actions", actions, lambda v: v >= 1, "at least 1")
-        for name, choice in {"saturating": saturating, "integrating": integrating}.items():
+        check_type("drawn", drawn, int)
+        require("drawn", drawn, lambda v: v >= 0, "at least 0")
+        kinds = {"saturating": saturating, "integrating": integrating, "affine": affine}
+        for name, choice in kinds.items():
             check_type(name, choice, bool)
         self.order, self.features, self.saturating = order, features, saturating
-        self.integrating, self.past = integrating, past
-        self.stages, self.seed, self.actions = stages, seed, actions
+        self.integrating, self.affine, self.past = integrating, affine, past
+        self.stages, self.seed, self.actions, self.drawn = stages, seed, actions, drawn
 
     def _fit(
         self, train: list[Trajectory], validation: list[Trajectory] | None, progress: Progress
@@ -138,7 +150,8 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         scalings = _scalings(train)
         runs = standardise(train, *scalings)
         order = self.order if self.order is not None else self._order(runs)
-        structure = Structure(order, self.features, self.saturating, self.integrating)
+        kinds = self.saturating, self.integrating, self.affine
+        structure = Structure(order, self.features, *kinds, self.drawn)
         with one_blas_thread():
             generator = np.random.default_rng(self.seed)
             bounds = _bounds(runs)
@@ -197,7 +210,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         inputs = states + acted + 1
         return (
             (states + observed) * (inputs + self.features)
-            + self.features * inputs
+            + self.features * (inputs - acted * self.affine)
             + states * (observed + 1)
         )
 

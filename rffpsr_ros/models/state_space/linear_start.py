@@ -19,13 +19,11 @@ from rffpsr_ros.data.saturation import Bounds
 from rffpsr_ros.data.scaling import Run
 from rffpsr_ros.models.kalman.model import KalmanParts
 from rffpsr_ros.models.n4sid.learner import N4SID
+from rffpsr_ros.models.state_space.directions import drawn_directions, with_telling_features
 from rffpsr_ros.models.state_space.dynamics import SATURATING, StateSpace
 from rffpsr_ros.models.state_space.sensitivities import moving_weights
 from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.recordings.trajectory import Trajectory
-
-SPREAD = 0.7
-"""Directions of features are longer or shorter by up to this, on a logarithmic scale."""
 
 REACH = 6.0
 """Squares and cubes see values within this."""
@@ -39,6 +37,11 @@ class Structure(NamedTuple):
     saturating: bool
     """Features are tanh, else squares and cubes in turn."""
     integrating: bool
+    affine: bool = False
+    """Features see the state alone: the system is affine in the actions."""
+    drawn: int = 0
+    """So many directions are drawn, of which features begin with those that tell most; at the least
+    as many as there are features."""
 
 
 def linear_start(
@@ -61,16 +64,16 @@ def linear_start(
     observed = len(linear.output)
     integrators = observed if structure.integrating else 0
     total = states + integrators
-    columns, features = total + acted + 1, structure.features
+    columns = total + acted + 1
+    features = max(structure.features, structure.drawn)
     transition = np.zeros((total, columns + features))
     output = np.zeros((observed, columns + features))
     directions = np.zeros((features, columns))
     seen = np.r_[:states, total:columns]  # columns of x, a, 1
     transition[:states, seen] = np.hstack([linear.transition, linear.action, linear.drift])
     output[:, seen] = np.hstack([linear.output, linear.feedthrough, linear.offset])
-    length = np.exp(generator.uniform(-SPREAD, SPREAD, (features, 1)))
-    drawn = generator.standard_normal((features, len(seen)))
-    directions[:, seen] = length * drawn / np.sqrt(states + acted)
+    bending = np.r_[:states, columns - 1] if structure.affine else seen
+    directions[:, bending] = drawn_directions(features, len(bending), generator)
     gain, start = np.zeros((total, observed)), np.zeros(total)
     gain[:states] = linear.gain
     if integrators:
@@ -84,7 +87,8 @@ def linear_start(
     powers = np.full(features, SATURATING) if structure.saturating else turns
     reach = np.full(features, np.inf if structure.saturating else REACH)
     adds_up = np.repeat([0.0, 1.0], [states, integrators])
-    return StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
+    system = StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
+    return with_telling_features(system, runs, structure.features)
 
 
 def trajectory_of(run: Run, changes: bool) -> Trajectory:
@@ -141,7 +145,8 @@ def with_unseen_actions(system: StateSpace, count: int) -> StateSpace:
 def free_weights(system: StateSpace) -> Array:
     """Return which weights (P,) are learned.
 
-    Nothing sees the integrators but themselves, nor actions that are unseen.
+    Nothing sees the integrators but themselves, nor actions that are unseen; nor does any feature
+    see an action that none sees at first.
     """
     integrators = np.flatnonzero(system.integrators)
     seen = np.concatenate(system[:2])[:, : system.directions.shape[1]].any(axis=0)
@@ -150,6 +155,9 @@ def free_weights(system: StateSpace) -> Array:
     for seeing in parts:
         seeing[:, integrators] = False
         seeing[:, unseen[unseen >= system.states]] = False
+    acted = np.arange(system.directions.shape[1]) >= system.states
+    acted[-1] = False  # the constant
+    parts[2][:, acted & ~system.directions.any(axis=0)] = False
     parts[0][integrators] = False  # the output, which is learned
     free = np.concatenate([part.ravel() for part in parts])
     assert free.shape == moving_weights(system).shape

@@ -16,6 +16,7 @@ import numpy as np
 
 from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
+from rffpsr_ros.numerics.forward_selection import selected_units
 from rffpsr_ros.progress import Progress, silent
 from rffpsr_ros.psr.predictor import FixedStructure, TrainableParameters
 from rffpsr_ros.psr.refinement.feature_descent import Best, Descent
@@ -23,7 +24,6 @@ from rffpsr_ros.psr.refinement.learning_effort import FeatureLearningOptions
 from rffpsr_ros.psr.refinement.learning_task import LearningTask, learning_task
 from rffpsr_ros.psr.refinement.rolling import Learnable, PredictedTick, Rollouts, roll
 from rffpsr_ros.psr.refinement.segments import Segments, origins
-from rffpsr_ros.psr.refinement.unit_selection import selected_units
 from rffpsr_ros.psr.refinement.whole_turns import turning_units
 
 RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
@@ -160,7 +160,8 @@ def _drawn(
         drawn = np.concatenate([drawn, turning_units(drawn, newest, options.turns)])
     few = rollouts.pick(slice(None, None, max(1, len(windows) // SELECTED)))
     regression, powers = _one_tick(task, _repeating(task, drawn, few), few, changes)
-    return drawn, selected_units(regression, powers, len(drawn), units.each, options.units)
+    inputs, cross = regression.input_input.mean, regression.target_input.mean.T
+    return drawn, selected_units(inputs, cross, powers, len(drawn), units.each, options.units)
 
 
 def _one_tick(

@@ -116,6 +116,44 @@ def test_actions_that_are_not_seen_change_nothing(
     assert (on.transition != wide.parts.system.transition).any()
 
 
+def rubbing(ticks: int, seed: int, most: float) -> Trajectory:
+    """Return the speed of a mass that rubs, under forces of at most so much."""
+    draw = np.random.default_rng(seed)
+    force = np.repeat(draw.uniform(-most, most, ticks // 10), 10)
+    speed, seen = 0.0, []
+    for one in force:
+        seen.append(speed + NOISE * draw.standard_normal())
+        speed += 0.1 * (one - np.tanh(5 * speed) - 0.3 * speed)
+    return Trajectory(np.array(seen), force, 0.1)
+
+
+def test_features_of_the_state_alone_never_see_an_action() -> None:
+    train, test = rubbing(2000, 0, 2.0), rubbing(1000, 1, 2.0)
+    learner = NonlinearStateSpace(1, stages=2, affine=True)
+    model = learner.fit([train])
+    assert simulation_rmse(model, test, 50)[0] < 1.25 * NOISE
+    system = learner.led_on(model, [train, rubbing(500, 2, 2.0)]).parts.system
+    np.testing.assert_array_equal(system.directions[:, system.states : -1], 0.0)
+    assert system.directions[:, : system.states].all()
+    seeing = NonlinearStateSpace(1, stages=2)
+    assert learner.weights(1, 1) == seeing.weights(1, 1) - learner.features
+
+
+def test_features_that_begin_where_the_linear_system_errs_go_less_astray() -> None:
+    train, beyond = rubbing(2000, 0, 2.0), rubbing(1000, 1, 6.0)
+    errors = [
+        np.mean([np.log(simulation_rmse(one, beyond, 50)[0]) for one in models])
+        for models in (
+            [
+                NonlinearStateSpace(1, stages=2, seed=seed, drawn=drawn).fit([train])
+                for seed in range(4)
+            ]
+            for drawn in (0, 256)
+        )
+    ]
+    assert errors[1] < errors[0] - np.log(2)
+
+
 def test_what_integrates_does_the_same_wherever_it_is() -> None:
     draw = np.random.default_rng(4)
     push = draw.standard_normal(2000)
@@ -191,6 +229,8 @@ def test_stages_end_where_recordings_have_no_room_for_longer_stretches(
         ({"seed": 1.5}, "'seed' is 1.5; it must be a whole number"),
         ({"seed": -1}, "'seed' is -1; it must be at least 0"),
         ({"saturating": "no"}, "'saturating' is 'no'; it must be True or False"),
+        ({"affine": 1}, "'affine' is 1; it must be True or False"),
+        ({"drawn": -1}, "'drawn' is -1; it must be at least 0"),
     ],
 )
 def test_options_are_checked(options: dict[str, float], words: str) -> None:

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
-from rffpsr_ros.psr.refinement.unit_selection import RIDGE, selected_units
+from rffpsr_ros.numerics.forward_selection import RIDGE, selected_units
 
 
-def moments(inputs: Array, targets: Array) -> tuple[Regression, Array]:
-    regression = Regression.zeros(targets.shape[1], inputs.shape[1])
-    regression.add(inputs, targets)
-    return regression, np.mean(targets**2, axis=0)
+def moments(inputs: Array, targets: Array) -> tuple[Array, Array, Array]:
+    count = len(inputs)
+    return inputs.T @ inputs / count, inputs.T @ targets / count, np.mean(targets**2, axis=0)
 
 
 def left(inputs: Array, targets: Array, ridge: float) -> float:

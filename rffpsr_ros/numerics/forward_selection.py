@@ -1,9 +1,9 @@
-"""Which of many drawn units learning begins with: forward selection by one-tick regression.
+"""Which of many drawn units learning begins with: forward selection by regression.
 
 A few units drawn by chance look past what a robot's equations bend at. Of many, one after the other
 is taken with which the regression on all that were taken before it leaves least: orthogonal least
-squares (Chen, Cowan and Grant 1991), here by the logarithm of what is left, summed over
-observations, as feature learning counts them.
+squares (Chen, Cowan and Grant 1991), here by the logarithm of what is left, summed over targets, so
+that each of them counts alike.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rffpsr_ros.data.moments import Regression
 from rffpsr_ros.numerics.arrays import Array
 
 RIDGE = 1e-3
@@ -27,8 +26,8 @@ class _Left(NamedTuple):
     """Moments of what a regression on the inputs taken so far leaves."""
 
     inputs: Array  # of the other inputs (K, K)
-    cross: Array  # of these with the targets (K, d_o)
-    targets: Array  # mean squares (d_o,)
+    cross: Array  # of these with the targets (K, d)
+    targets: Array  # mean squares (d,)
 
     def without(self, taken: Array) -> _Left:
         """Return what is left after some of the inputs, which are taken, too."""
@@ -45,7 +44,7 @@ class _Left(NamedTuple):
         )
 
     def shares(self, each: int) -> Array:
-        """Return which share (D, d_o) of the targets is left with one unit more, of D units."""
+        """Return which share (D, d) of the targets is left with one unit more, of D units."""
         count = len(self.inputs) // each
         of_units = self.inputs.reshape(each, count, each, count)
         own = np.moveaxis(np.diagonal(of_units, axis1=1, axis2=3), -1, 0)
@@ -56,19 +55,19 @@ class _Left(NamedTuple):
 
 
 def selected_units(
-    regression: Regression, powers: Array, drawn: int, each: int, wanted: int
+    inputs: Array, cross: Array, targets: Array, drawn: int, each: int, wanted: int
 ) -> list[int]:
     """Return the places of the ``wanted`` units that regress targets best, in their order.
 
     The regression's inputs are the values of so many ``drawn`` units, all first values, then all
-    second ones where ``each`` has two; after them what takes part in any case. ``powers`` (d_o,)
-    are the targets' mean squares.
+    second ones where ``each`` has two; after them what takes part in any case. Given are their mean
+    products (K, K), those with the targets (K, d), and the targets' mean squares (d,).
     """
     own = drawn * each
-    inputs, cross = regression.input_input.mean.copy(), regression.target_input.mean.T
+    inputs = inputs.copy()
     diagonal = np.einsum("ii->i", inputs)
     diagonal += RIDGE * diagonal[:own].mean()
-    left = _Left(inputs, cross, powers).without(np.arange(own, len(inputs)))
+    left = _Left(inputs, cross, targets).without(np.arange(own, len(inputs)))
     places = np.arange(drawn)
     chosen: list[int] = []
     while len(chosen) < wanted:
