@@ -67,8 +67,6 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         The seed of all randomness.
     actions
         The system sees so many actions only, the first ones; None: all.
-    affine
-        Whether features see the state alone, so that the system is affine in the actions.
     drawn
         Directions that are drawn for features to begin with, if more than there are features: those
         are taken that tell most of what the linear system misses.
@@ -83,7 +81,6 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         "stages",
         "seed",
         "actions",
-        "affine",
         "drawn",
     )
 
@@ -97,7 +94,6 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         stages: int = len(LENGTHS),
         seed: int = 0,
         actions: int | None = None,
-        affine: bool = False,
         drawn: int = 0,
     ) -> None:
         """Check the options.
@@ -120,11 +116,10 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         require("actions", actions, lambda v: v >= 1, "at least 1")
         check_type("drawn", drawn, int)
         require("drawn", drawn, lambda v: v >= 0, "at least 0")
-        kinds = {"saturating": saturating, "integrating": integrating, "affine": affine}
-        for name, choice in kinds.items():
+        for name, choice in {"saturating": saturating, "integrating": integrating}.items():
             check_type(name, choice, bool)
         self.order, self.features, self.saturating = order, features, saturating
-        self.integrating, self.affine, self.past = integrating, affine, past
+        self.integrating, self.past = integrating, past
         self.stages, self.seed, self.actions, self.drawn = stages, seed, actions, drawn
 
     def _fit(
@@ -150,7 +145,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         scalings = _scalings(train)
         runs = standardise(train, *scalings)
         order = self.order if self.order is not None else self._order(runs)
-        kinds = self.saturating, self.integrating, self.affine
+        kinds = self.saturating, self.integrating
         structure = Structure(order, self.features, *kinds, self.drawn)
         with one_blas_thread():
             generator = np.random.default_rng(self.seed)
@@ -210,7 +205,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         inputs = states + acted + 1
         return (
             (states + observed) * (inputs + self.features)
-            + self.features * (inputs - acted * self.affine)
+            + self.features * inputs
             + states * (observed + 1)
         )
 

@@ -37,8 +37,6 @@ class Structure(NamedTuple):
     saturating: bool
     """Features are tanh, else squares and cubes in turn."""
     integrating: bool
-    affine: bool = False
-    """Features see the state alone: the system is affine in the actions."""
     drawn: int = 0
     """So many directions are drawn, of which features begin with those that tell most; at the least
     as many as there are features."""
@@ -72,8 +70,7 @@ def linear_start(
     seen = np.r_[:states, total:columns]  # columns of x, a, 1
     transition[:states, seen] = np.hstack([linear.transition, linear.action, linear.drift])
     output[:, seen] = np.hstack([linear.output, linear.feedthrough, linear.offset])
-    bending = np.r_[:states, columns - 1] if structure.affine else seen
-    directions[:, bending] = drawn_directions(features, len(bending), generator)
+    directions[:, seen] = drawn_directions(features, len(seen), generator)
     gain, start = np.zeros((total, observed)), np.zeros(total)
     gain[:states] = linear.gain
     if integrators:
@@ -145,8 +142,7 @@ def with_unseen_actions(system: StateSpace, count: int) -> StateSpace:
 def free_weights(system: StateSpace) -> Array:
     """Return which weights (P,) are learned.
 
-    Nothing sees the integrators but themselves, nor actions that are unseen; nor does any feature
-    see an action that none sees at first.
+    Nothing sees the integrators but themselves, nor actions that are unseen.
     """
     integrators = np.flatnonzero(system.integrators)
     seen = np.concatenate(system[:2])[:, : system.directions.shape[1]].any(axis=0)
@@ -155,9 +151,6 @@ def free_weights(system: StateSpace) -> Array:
     for seeing in parts:
         seeing[:, integrators] = False
         seeing[:, unseen[unseen >= system.states]] = False
-    acted = np.arange(system.directions.shape[1]) >= system.states
-    acted[-1] = False  # the constant
-    parts[2][:, acted & ~system.directions.any(axis=0)] = False
     parts[0][integrators] = False  # the output, which is learned
     free = np.concatenate([part.ravel() for part in parts])
     assert free.shape == moving_weights(system).shape

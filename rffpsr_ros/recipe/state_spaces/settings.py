@@ -28,10 +28,10 @@ class StateSpaceSettings:
     linear system."""
 
     finer_from: int = 20_000
-    """From so many ticks on, twice as many that saturate see state and action, and eight the state
-    alone: what long records tell of a circuit or of friction is sharper than eight resolve, but on
-    3000 ticks these are as good. As that takes long, no other orders are tried, of each kind one
-    alone is learned, and nothing is begun again."""
+    """From so many ticks on, twice as many that saturate are tried too: what long records tell of a
+    circuit or of friction is sharper than eight resolve, but on 3000 ticks these are as good. As
+    that takes long, no other orders are tried, of each kind one alone is learned, and nothing is
+    begun again."""
 
     drawn: int = 256
     """Of recordings that long, features that saturate begin with the best of so many directions: on

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from rffpsr_ros.errors import InputError
 from rffpsr_ros.models.state_space.learner import NonlinearStateSpace
@@ -19,26 +18,29 @@ def competing(
 
     What suits a linear system on all recordings is among them. What a robot does beyond that may
     need more states, or fewer, and other orders are tried too where recordings are not ``long``.
-    If only the first actions were ``given``, as others are running means of them, long recordings
-    show these alone: long simulations teach a state to remember, which from shorter ones it learns
-    far worse. None where recordings are too short to tell, or no state spaces are wanted.
+    Where they are, twice as many features that saturate are a kind of its own, and these begin with
+    the best of many drawn directions, of which few data would tell chance; and if only the
+    first actions were ``given``, as others are running means of them, these alone are seen: long
+    simulations teach a state to remember, which from shorter ones it learns far worse. None where
+    recordings are too short to tell, or no state spaces are wanted.
     """
     options, columns, limits = prepared.options, columns_of(prepared), settings.state_spaces
     if not (options.arx_past and options.narx_features):
         return []
-    kinds = _kinds(limits.features, long)
+    kinds = list(limits.features.items())
+    if long:
+        kinds += [(saturating, 2 * count) for saturating, count in kinds if saturating]
 
-    def learner(order: int, kind: _Features, integrating: bool) -> NonlinearStateSpace:
+    def learner(order: int, kind: tuple[bool, int], integrating: bool) -> NonlinearStateSpace:
         return NonlinearStateSpace(
             order,
-            kind.number,
-            saturating=kind.saturating,
-            affine=kind.affine,
+            kind[1],
+            saturating=kind[0],
             integrating=integrating,
             past=settings.subspace_past,
             seed=options.seed,
             actions=given if long else None,
-            drawn=limits.drawn if long and kind.saturating else 0,
+            drawn=limits.drawn if long and kind[0] else 0,
         )
 
     def small(one: NonlinearStateSpace) -> bool:
@@ -53,30 +55,10 @@ def competing(
         return []
     learners = []
     for kind in kinds:
-        others = [] if long else [(order, False) for order in limits.orders[kind.saturating]]
+        others = [] if long else [(order, False) for order in limits.orders[kind[0]]]
         tried = dict.fromkeys([*suited, *others])
         learners.append([one for order, i in tried if small(one := learner(order, kind, i))])
     return [rivals for rivals in learners if rivals]
-
-
-class _Features(NamedTuple):
-    """A kind of features."""
-
-    saturating: bool
-    number: int
-    affine: bool = False
-
-
-def _kinds(counts: Mapping[bool, int], long: bool) -> list[_Features]:
-    """Return the kinds that compete, of so many features that saturate or that do not.
-
-    Of long recordings, which take long, those that see state and action are twice as many, and
-    eight see the state alone: a force is often all that an action is.
-    """
-    saturating, powers = counts[True], _Features(False, counts[False])
-    if long:
-        return [_Features(True, saturating, affine=True), powers, _Features(True, 2 * saturating)]
-    return [_Features(True, saturating), powers]
 
 
 def columns_of(prepared: Preparation) -> tuple[int, int]:

@@ -127,18 +127,6 @@ def rubbing(ticks: int, seed: int, most: float) -> Trajectory:
     return Trajectory(np.array(seen), force, 0.1)
 
 
-def test_features_of_the_state_alone_never_see_an_action() -> None:
-    train, test = rubbing(2000, 0, 2.0), rubbing(1000, 1, 2.0)
-    learner = NonlinearStateSpace(1, stages=2, affine=True)
-    model = learner.fit([train])
-    assert simulation_rmse(model, test, 50)[0] < 1.25 * NOISE
-    system = learner.led_on(model, [train, rubbing(500, 2, 2.0)]).parts.system
-    np.testing.assert_array_equal(system.directions[:, system.states : -1], 0.0)
-    assert system.directions[:, : system.states].all()
-    seeing = NonlinearStateSpace(1, stages=2)
-    assert learner.weights(1, 1) == seeing.weights(1, 1) - learner.features
-
-
 def test_features_that_begin_where_the_linear_system_errs_go_less_astray() -> None:
     train, beyond = rubbing(2000, 0, 2.0), rubbing(1000, 1, 6.0)
     errors = [
@@ -229,7 +217,6 @@ def test_stages_end_where_recordings_have_no_room_for_longer_stretches(
         ({"seed": 1.5}, "'seed' is 1.5; it must be a whole number"),
         ({"seed": -1}, "'seed' is -1; it must be at least 0"),
         ({"saturating": "no"}, "'saturating' is 'no'; it must be True or False"),
-        ({"affine": 1}, "'affine' is 1; it must be True or False"),
         ({"drawn": -1}, "'drawn' is -1; it must be at least 0"),
     ],
 )
