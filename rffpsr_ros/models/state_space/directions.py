@@ -42,10 +42,12 @@ def with_telling_features(system: StateSpace, runs: Sequence[Run], wanted: int) 
 
     The first ones where ``runs`` are too short to say.
     """
-    inputs, errors = _followed(system, runs)
     drawn = len(system.directions)
+    if drawn <= wanted:
+        return system
+    inputs, errors = _followed(system, runs)
     places = list(range(wanted))
-    if drawn > wanted and len(errors) > inputs.shape[1] - drawn:
+    if len(errors) > inputs.shape[1] - drawn:
         products = inputs.T @ inputs / len(inputs)
         products[np.diag_indices_from(products)] += TINY
         cross, powers = inputs.T @ errors / len(inputs), np.mean(errors**2, axis=0)

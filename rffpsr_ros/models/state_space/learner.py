@@ -145,8 +145,7 @@ class NonlinearStateSpace(InMemoryLearner[StateSpaceModel]):
         scalings = _scalings(train)
         runs = standardise(train, *scalings)
         order = self.order if self.order is not None else self._order(runs)
-        kinds = self.saturating, self.integrating
-        structure = Structure(order, self.features, *kinds, self.drawn)
+        structure = Structure(order, self.features, self.saturating, self.integrating, self.drawn)
         with one_blas_thread():
             generator = np.random.default_rng(self.seed)
             bounds = _bounds(runs)
