@@ -90,11 +90,11 @@ class StateSpaceTrials:
         judge = judge_of(self._prepared, self._settings, 0)
         best_rivals = np.min([judge.scores(one.by_fold[0]) for one in rivals], axis=0)
         bests = [min(stages, key=lambda one: one.total) for stages in paths]
-        columns = columns_of(self._prepared)
+        columns, limits = columns_of(self._prepared), self._settings.state_spaces
         place = simplest(
             [one.total for one in bests],
             [one.learner.weights(*columns) for one in bests],
-            self._settings.state_spaces.as_good,
+            limits.as_good_of_long if self._long else limits.as_good,
         )
         if (bests[place].scores > self._settings.close * best_rivals).all():
             return None

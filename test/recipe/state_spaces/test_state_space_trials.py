@@ -118,7 +118,9 @@ def test_running_means_are_not_among_the_actions_that_were_given(carted: Prepara
 
 
 def test_of_what_is_as_good_the_fewest_weights_are_learned(carted: Preparation) -> None:
-    lenient = with_state_spaces(finer_from=CART_TICKS, as_good=1e9, better_than_linear=np.inf)
+    lenient = with_state_spaces(
+        finer_from=CART_TICKS, as_good_of_long=1e9, better_than_linear=np.inf
+    )
     anything = replace(lenient, close=1e9, hopeless=1e-9)
     found = StateSpaceTrials(carted, anything).best(known(carted))
     assert found is not None
