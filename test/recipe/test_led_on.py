@@ -121,3 +121,13 @@ def test_they_go_on_learning(learned: Learned, by_fold: EnsembleModel, tmp_path:
     assert not any(LED_ON in one.record.metrics for one in own(more.kept.everything.by_fold))
     again = learned_more_twice(more, tmp_path / "swing.kept")
     assert median_error(again[0], unseen) == median_error(again[1], unseen)
+
+
+def test_they_take_no_more_steps_than_are_asked_for(by_fold: EnsembleModel) -> None:
+    steps = set[float]()
+
+    def told(stage: str, fraction: float, error: float | None = None) -> None:
+        steps.add(fraction)
+
+    LeadOn(own(by_fold)[0], SWINGS, FitSettings())(told)
+    assert 0 < len(steps) <= LEARNED["iterations"]

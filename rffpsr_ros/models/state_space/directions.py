@@ -19,7 +19,7 @@ from rffpsr_ros.numerics.arrays import Array
 from rffpsr_ros.numerics.forward_selection import selected_units
 
 SPREAD = 0.7
-"""They are longer or shorter by up to this, on a logarithmic scale."""
+"""Directions are longer or shorter by up to this, on a logarithmic scale."""
 
 LATER = 3
 """Errors up to so many ticks later are regressed, too."""
@@ -37,34 +37,39 @@ def drawn_directions(count: int, seen: int, generator: np.random.Generator) -> A
     return np.asarray(length * generator.standard_normal((count, seen)) / np.sqrt(seen - 1))
 
 
-def with_telling_features(system: StateSpace, runs: Sequence[Run], wanted: int) -> StateSpace:
-    """Return a linear system with the ``wanted`` of its idle features that tell most.
+def with_telling_features(system: StateSpace, directions: Array, runs: Sequence[Run]) -> StateSpace:
+    """Return a linear system whose idle features have those of ``directions`` that tell most.
 
-    The first ones where ``runs`` are too short to say.
+    The first ones where there are no more, or where ``runs`` are too short to say.
     """
-    drawn = len(system.directions)
-    if drawn <= wanted:
-        return system
-    inputs, errors = _followed(system, runs)
+    wanted, drawn = len(system.directions), len(directions)
+    powers, reach = np.resize(system.powers, drawn), np.resize(system.reach, drawn)
+    candidates = system._replace(directions=directions, powers=powers, reach=reach)
     places = list(range(wanted))
-    if len(errors) > inputs.shape[1] - drawn:
-        products = inputs.T @ inputs / len(inputs)
-        products[np.diag_indices_from(products)] += TINY
-        cross, powers = inputs.T @ errors / len(inputs), np.mean(errors**2, axis=0)
-        places = selected_units(products, cross, powers, drawn, 1, wanted)
-    kept = system.directions.shape[1] + np.arange(wanted)
-    columns = np.r_[: system.directions.shape[1], kept]
+    if drawn > wanted:
+        places = _telling(*_followed(system, candidates, runs), drawn, wanted) or places
     return system._replace(
-        transition=system.transition[:, columns],
-        output=system.output[:, columns],
-        directions=system.directions[places],
-        powers=system.powers[places],
-        reach=system.reach[places],
+        directions=directions[places], powers=powers[places], reach=reach[places]
     )
 
 
-def _followed(system: StateSpace, runs: Sequence[Run]) -> tuple[Array, Array]:
-    """Return [s, x, a, 1] of ticks (T, .), and the errors of these and later ones (T, .)."""
+def _telling(inputs: Array, errors: Array, drawn: int, wanted: int) -> list[int]:
+    """Return the places of the ``wanted`` features that tell most; none of too few ticks."""
+    if len(errors) <= inputs.shape[1] - drawn:
+        return []
+    products = inputs.T @ inputs / len(inputs)
+    products[np.diag_indices_from(products)] += TINY
+    cross, powers = inputs.T @ errors / len(inputs), np.mean(errors**2, axis=0)
+    return selected_units(products, cross, powers, drawn, 1, wanted)
+
+
+def _followed(
+    system: StateSpace, candidates: StateSpace, runs: Sequence[Run]
+) -> tuple[Array, Array]:
+    """Return [s, x, a, 1] of ticks (T, .), and the errors of these and later ones (T, .).
+
+    States and errors are those of the ``system``, features s those of the ``candidates``.
+    """
     stretches = cut_stretches(runs, LENGTH, STRETCHES)
     everywhere = np.ones_like(stretches.corrected)
     following = stretches._replace(corrected=everywhere)
@@ -74,7 +79,7 @@ def _followed(system: StateSpace, runs: Sequence[Run]) -> tuple[Array, Array]:
     errors = np.concatenate([missed[k : ticks + k] for k in range(LATER + 1)], axis=2)
     ones = np.ones((*stretches.actions.shape[:2], 1))
     linear = np.concatenate([found.states[:-1], stretches.actions, ones], axis=2)
-    features = feature_map(system)(linear @ system.directions.T)
+    features = feature_map(candidates)(linear @ candidates.directions.T)
     inputs = np.concatenate([features, linear], axis=2)[:ticks]
     known = np.isfinite(errors).all(axis=2)
     return inputs[known], errors[known]

@@ -62,15 +62,14 @@ def linear_start(
     observed = len(linear.output)
     integrators = observed if structure.integrating else 0
     total = states + integrators
-    columns = total + acted + 1
-    features = max(structure.features, structure.drawn)
+    columns, features = total + acted + 1, structure.features
     transition = np.zeros((total, columns + features))
     output = np.zeros((observed, columns + features))
-    directions = np.zeros((features, columns))
+    drawn = np.zeros((max(features, structure.drawn), columns))
     seen = np.r_[:states, total:columns]  # columns of x, a, 1
     transition[:states, seen] = np.hstack([linear.transition, linear.action, linear.drift])
     output[:, seen] = np.hstack([linear.output, linear.feedthrough, linear.offset])
-    directions[:, seen] = drawn_directions(features, len(seen), generator)
+    drawn[:, seen] = drawn_directions(len(drawn), len(seen), generator)
     gain, start = np.zeros((total, observed)), np.zeros(total)
     gain[:states] = linear.gain
     if integrators:
@@ -84,8 +83,9 @@ def linear_start(
     powers = np.full(features, SATURATING) if structure.saturating else turns
     reach = np.full(features, np.inf if structure.saturating else REACH)
     adds_up = np.repeat([0.0, 1.0], [states, integrators])
-    system = StateSpace(transition, output, directions, gain, start, powers, reach, adds_up, bounds)
-    return with_telling_features(system, runs, structure.features)
+    idle = drawn[:features]
+    system = StateSpace(transition, output, idle, gain, start, powers, reach, adds_up, bounds)
+    return with_telling_features(system, drawn, runs)
 
 
 def trajectory_of(run: Run, changes: bool) -> Trajectory:

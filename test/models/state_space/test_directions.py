@@ -44,7 +44,7 @@ def recording(true: Array, ticks: int, seed: int = 0) -> Run:
 def test_the_direction_that_bends_is_the_first(place: int) -> None:
     drawn = drawn_directions(64, 4, np.random.default_rng(3))
     run = recording(drawn[place], 2000)
-    found = with_telling_features(system(drawn), [run], 4)
+    found = with_telling_features(system(drawn[:4]), drawn, [run])
     np.testing.assert_array_equal(found.directions[0], drawn[place])
     assert found.transition.shape == found.output.shape == (1, 8)
     assert len(found.powers) == len(found.reach) == 4
@@ -54,14 +54,14 @@ def test_gaps_are_left_out() -> None:
     drawn = drawn_directions(64, 4, np.random.default_rng(3))
     run = recording(drawn[5], 3000)
     run.observations[::20] = np.nan
-    found = with_telling_features(system(drawn), [run], 1)
+    found = with_telling_features(system(drawn[:1]), drawn, [run])
     np.testing.assert_array_equal(found.directions, drawn[5:6])
 
 
 def test_of_too_few_ticks_the_first_are_taken() -> None:
     drawn = drawn_directions(64, 4, np.random.default_rng(3))
     run = recording(drawn[5], 12)
-    found = with_telling_features(system(drawn), [run], 3)
+    found = with_telling_features(system(drawn[:3]), drawn, [run])
     np.testing.assert_array_equal(found.directions, drawn[:3])
 
 
