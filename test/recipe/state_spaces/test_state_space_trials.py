@@ -22,7 +22,7 @@ from rffpsr_ros.recipe.settings import RecipeSettings
 from rffpsr_ros.recipe.state_spaces.paths import Paths
 from rffpsr_ros.recipe.state_spaces.settings import StateSpaceSettings
 from rffpsr_ros.recipe.state_spaces.structures import competing
-from rffpsr_ros.recipe.state_spaces.trials import StateSpaceTrials
+from rffpsr_ros.recipe.state_spaces.trials import Led, StateSpaceTrials, not_caught
 from rffpsr_ros.recordings.trajectory import Trajectory
 from test.memories import CART_TICKS, SETTINGS, TICKS, amplifier, cart, known
 
@@ -172,20 +172,33 @@ def test_more_states_are_tried_than_suit_a_linear_system() -> None:
     assert error < 0.5 * usual
 
 
-def test_that_of_all_recordings_is_the_best_of_the_folds_led_on(
+def test_those_of_all_recordings_are_those_of_the_folds_led_on(
     ready: Preparation, joined: Candidate
 ) -> None:
-    (member,) = joined.members
-    learner = NonlinearStateSpace(**member.record.options)
-    before, after = [], []
+    learner = NonlinearStateSpace(**joined.members[0].record.options)
+    before, led = [], []
     for one in joined.by_fold:
         assert isinstance(one, StateSpaceModel)
         before.append(simulation_error_of(one, ready.recordings))
-        led = learner.led_on(one, ready.recordings)
-        after.append(simulation_error_of(led, ready.recordings))
-    assert isinstance(member, StateSpaceModel)
-    assert simulation_error_of(member, ready.recordings) == min(after) < max(after)
-    assert min(after) < min(before)
+        made = learner.led_on(one, ready.recordings)
+        led.append(Led(made, simulation_error_of(made, ready.recordings)))
+    expected = not_caught(led, SETTINGS.state_spaces.caught)
+    assert len(joined.members) == len(expected) > 1
+    for member, one in zip(joined.members, expected, strict=True):
+        assert isinstance(member, StateSpaceModel)
+        pairs = zip(member.parts.system, one.parts.system, strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
+    assert min(one.error for one in led) < min(before)
+
+
+def test_what_was_caught_while_led_on_does_not_serve(joined: Candidate) -> None:
+    models = [one for one in joined.by_fold if isinstance(one, StateSpaceModel)]
+    first, second, third = models
+    led = [Led(first, 1.4), Led(second, 1.0), Led(third, 1.6)]
+    assert not_caught(led, 1.5) == [first, second]
+    assert not_caught(led, 1.0) == [second]
+    lost = [Led(first, np.inf), Led(second, 1.0), Led(third, np.inf)]
+    assert not_caught(lost, 1.5) == [second]
 
 
 class Counting(ThisProcess):
