@@ -240,6 +240,11 @@ class RecipeSettings:
     simulated_ticks: int = 200
     """Only where recordings have so many ticks is anything learned for longer horizons."""
 
+    long_block_ticks: int = 100
+    """Simulations are judged on blocks of so many ticks, or more: recordings of 300 leave them.
+    Output-error models, which learn from whole simulations, are tried where all have
+    `block_ticks`."""
+
     long_blocks: int = 4
     """Blocks of a fold that simulations are judged on, at the most."""
 
@@ -328,5 +333,10 @@ class RecipeSettings:
         far = max(self.far_ticks, FAR_BLOCKS * block)
         most = max(self.most_far_ticks, far)
         return replace(
-            self, block_ticks=block, simulated_beyond=beyond, far_ticks=far, most_far_ticks=most
+            self,
+            block_ticks=block,
+            long_block_ticks=min(max(self.long_block_ticks, BLOCK_HORIZONS * horizon), block),
+            simulated_beyond=beyond,
+            far_ticks=far,
+            most_far_ticks=most,
         )

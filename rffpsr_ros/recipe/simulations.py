@@ -152,7 +152,7 @@ def far_simulations_on(
 
 def long_blocks(blocks: Sequence[Trajectory], settings: RecipeSettings) -> list[Trajectory]:
     """Return a few of the blocks that are long enough, evenly spread."""
-    enough = [block for block in blocks if len(block) >= settings.block_ticks]
+    enough = [block for block in blocks if len(block) >= settings.long_block_ticks]
     return evenly_spread(enough, settings.long_blocks)
 
 

@@ -32,36 +32,65 @@ def test_a_state_space_joins_where_it_is_best(ready: Preparation, joined: Candid
     linear, found = known(ready), joined
     assert found.name == "state_space"
     assert len(found.by_fold) == len(ready.folds) == 3
-    (member,) = found.members
-    stages = [model.record.options["stages"] for model in (member, *found.by_fold)]
-    assert len(set(stages)) == 1
-    assert late_error(member, amplifier(99)) < 0.1 * late_error(linear[1].members[0], amplifier(99))
-    # Judged by parts held out it has nearly all the weight, at every horizon and beyond.
-    everyone = [found, *linear]
+    everyone = [*found.members, *found.by_fold]
+    assert len({model.record.options["stages"] for model in everyone}) == 1
+    assert not any(model.record.options["integrating"] for model in everyone)
+    usual = late_error(linear[1].members[0], amplifier(99))
+    assert all(late_error(one, amplifier(99)) < 0.1 * usual for one in found.members)
+    # To a rival that is as good it is near enough, to a much better one not.
+    assert StateSpaceTrials(ready, SETTINGS).best([found]) is not None
+    strict = replace(SETTINGS, close=0.9)
+    assert StateSpaceTrials(ready, strict).best([found]) is None
+
+
+def test_judged_by_parts_held_out_it_has_nearly_all_the_weight(
+    ready: Preparation, joined: Candidate
+) -> None:
+    everyone = [joined, *known(ready)]
     within = blend(everyone, 1, ready, SETTINGS)
     assert within.weights[:, 0, 0].min() > 0.8
-    lenient = replace(SETTINGS, simulation_behind=np.inf)
-    beyond = blend_long_horizons(everyone, within.weights, within.limits, ready, lenient)
+    beyond = blend_long_horizons(everyone, within.weights, within.limits, ready, SETTINGS)
     assert beyond is not None
-    (joining,) = beyond.joining
-    assert joining.name == "output_error"
-    assert list(beyond.scores) == [one.name for one in (*everyone, joining)]
+    assert not beyond.joining  # output-error models are far behind it
+    assert list(beyond.scores) == [one.name for one in everyone]
     assert min(beyond.scores, key=lambda name: beyond.scores[name]) == "state_space"
     assert beyond.weights[..., 0].min() > 0.8
     np.testing.assert_allclose(beyond.weights.sum(axis=2), 1.0)
     assert not beyond.far_scores  # recordings are too short for these
     assert len(beyond.weights) == beyond.told + 1  # the last one holds ever after
-    assert not member.record.options["integrating"]
-    # So far behind it output-error models are not learned on all folds, and all else is the same.
-    usual = blend_long_horizons(everyone, within.weights, within.limits, ready, SETTINGS)
-    assert usual is not None
+
+
+def test_output_error_models_that_are_far_behind_are_not_learned_on_all_folds(
+    ready: Preparation, joined: Candidate
+) -> None:
+    everyone = [joined, *known(ready)]
+    within = blend(everyone, 1, ready, SETTINGS)
+    found = {}
+    for behind in (np.inf, SETTINGS.simulation_behind):
+        settings = replace(SETTINGS, simulation_behind=behind)
+        beyond = blend_long_horizons(everyone, within.weights, within.limits, ready, settings)
+        assert beyond is not None
+        found[behind] = beyond
+    lenient, usual = found.values()
+    assert [one.name for one in lenient.joining] == ["output_error"]
+    assert list(lenient.scores) == [*(one.name for one in everyone), "output_error"]
+    np.testing.assert_allclose(lenient.weights.sum(axis=2), 1.0)
+    # All else is the same.
     assert not usual.joining
-    assert {name: beyond.scores[name] for name in usual.scores} == usual.scores
-    np.testing.assert_allclose(usual.weights, beyond.weights[..., :-1], atol=0.1)
-    # To a rival that is as good it is near enough, to a much better one not.
-    assert StateSpaceTrials(ready, SETTINGS).best([found]) is not None
-    strict = replace(SETTINGS, close=0.9)
-    assert StateSpaceTrials(ready, strict).best([found]) is None
+    assert {name: lenient.scores[name] for name in usual.scores} == usual.scores
+    np.testing.assert_allclose(usual.weights, lenient.weights[..., :-1], atol=0.1)
+
+
+@pytest.mark.parametrize(("ticks", "told"), [(200, False), (300, True)])
+def test_parts_of_a_hundred_ticks_tell_who_simulates_best(ticks: int, told: bool) -> None:
+    runs = [amplifier(seed, ticks) for seed in range(3)]
+    cut = prepare(runs, None, RFFPSROptions(), SETTINGS)
+    assert {len(part) // 10 for fold in cut.folds for part in fold.held_out} == {ticks // 30}
+    candidates = known(cut)
+    within = blend(candidates, 0, cut, SETTINGS)
+    beyond = blend_long_horizons(candidates, within.weights, None, cut, SETTINGS)
+    assert (beyond is not None) is told
+    assert beyond is None or not beyond.joining  # output-error models learn of longer ones
 
 
 def test_short_recordings_do_not_tell_who_simulates_best() -> None:

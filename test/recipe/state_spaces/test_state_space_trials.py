@@ -186,8 +186,7 @@ def test_those_of_all_recordings_are_those_of_the_folds_led_on(
     assert len(joined.members) == len(expected) > 1
     for member, one in zip(joined.members, expected, strict=True):
         assert isinstance(member, StateSpaceModel)
-        pairs = zip(member.parts.system, one.parts.system, strict=True)
-        assert all(np.array_equal(a, b) for a, b in pairs)
+        np.testing.assert_equal(member.parts.system, one.parts.system)
     assert min(one.error for one in led) < min(before)
 
 
