@@ -40,8 +40,10 @@ are in the units of the topics, SI as a rule. Headers' stamps are the time of a 
 without a header have the time of receipt. Numbers with a point are written with it: `50.0`.
 
 A node that cannot do its work says why in one ERROR line and waits for what is missing. It ends
-within two seconds of SIGINT or SIGTERM, with nothing half-written. With `use_sim_time`, but without
-`/clock`, every node says so once, in one WARN line; so it does where another node has its name.
+within two seconds of SIGINT or SIGTERM, with nothing half-written. (Where a process beside it was
+killed, the shared memory of Fast DDS 3.2 now and then makes one that leaves end by SIGSEGV instead;
+by then all is written.) With `use_sim_time`, but without `/clock`, every node says so once, in one
+WARN line; so it does where another node has its name.
 
 Whatever fails while a node handles a message, a call, a timer or a parameter is left out: one ERROR
 line for each place it comes from (the traceback at level debug), an ERROR under `callbacks` in
