@@ -21,8 +21,6 @@ from test.memories import SETTINGS, amplifier, known
 
 pytestmark = pytest.mark.long
 
-NOT_ASKED = np.ones((10, 1, 1))
-
 
 def late_error(model: PredictiveModel[Any], run: Trajectory) -> float:
     return float(errors_by_origin(model, run, 100, 20)[:, 50:].std())
@@ -93,10 +91,17 @@ def test_parts_of_a_hundred_ticks_tell_who_simulates_best(ticks: int, told: bool
     assert beyond is None or not beyond.joining  # output-error models learn of longer ones
 
 
-def test_short_recordings_do_not_tell_who_simulates_best() -> None:
-    runs = [amplifier(seed, 150) for seed in range(9)]
-    short = prepare(runs, None, RFFPSROptions(), SETTINGS)
-    assert blend_long_horizons(known(short), NOT_ASKED, None, short, SETTINGS) is None
+@pytest.mark.parametrize(("count", "few"), [(6, True), (9, False)])
+def test_only_of_few_data_short_recordings_do_not_tell_who_simulates_best(
+    count: int, few: bool
+) -> None:
+    runs = [amplifier(seed, 150) for seed in range(count)]
+    assert SETTINGS.are_few(sum(map(len, runs))) is few
+    settings = SETTINGS.following(few, RFFPSROptions().rollout_horizon)
+    short = prepare(runs, None, RFFPSROptions(), settings)
+    candidates = known(short)
+    within = blend(candidates, 0, short, settings).weights
+    assert (blend_long_horizons(candidates, within, None, short, settings) is None) is few
 
 
 def test_where_recordings_are_far_longer_so_are_simulations(carted: Preparation) -> None:
