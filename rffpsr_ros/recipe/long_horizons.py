@@ -74,9 +74,7 @@ def blend_long_horizons(
     deviation = observation_deviation(prepared)
     judge = _judge(near, limits, made, deviation)
     errors = list(map(judge.errors, made))
-    trial = None
-    if min(len(block) for of_fold in blocks for block in of_fold) >= settings.block_ticks:
-        trial = output_error_trial(prepared, judge, errors, settings, workers)
+    trial = output_error_trial(prepared, judge, errors, settings, workers)
     tried = [] if trial is None else [trial]
     names = [*(one.name for one in candidates), *(OUTPUT_ERROR for _ in tried)]
     errors += [one.errors for one in tried]

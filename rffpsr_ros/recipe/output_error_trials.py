@@ -53,10 +53,14 @@ def output_error_trial(
 ) -> OutputErrorTrial | None:
     """Return the best of all ridges, of the window that does best on the first fold.
 
-    None where there are so many columns that windows leave no room for features, where a fold has
-    no stretch that is long enough, or where they are far behind on the first fold, given the errors
-    of ``others``.
+    None where a judged block is short, where there are so many columns that windows leave no room
+    for features, where a fold has no stretch that is long enough, or where they are far behind on
+    the first fold, given the errors of ``others``.
     """
+    if any(
+        len(block) < settings.block_ticks for block in itertools.chain(*judge.simulations.blocks)
+    ):
+        return None
     first, *further_folds = prepared.folds
     of_first, patience = judge.of_first_fold(), settings.simulation_patience
     learners = _learners(prepared, settings)

@@ -142,8 +142,7 @@ class StateSpaceTrials:
         None where that is the linear system: it does not depend on where a descent begins.
         """
         errors = [_training_error(path, stages) for path in found]
-        most = self._settings.state_spaces.caught * min(errors)
-        return [place for place, error in enumerate(errors) if stages > 1 and error > most]
+        return _far_above(errors, self._settings.state_spaces.caught) if stages > 1 else []
 
     def _begun(
         self, learners: Sequence[NonlinearStateSpace], place: int, urgency: int, enough: float
@@ -167,13 +166,19 @@ class Led(NamedTuple):
 
 
 def not_caught(led: Sequence[Led], caught: float) -> list[StateSpaceModel]:
-    """Return models whose error in training is less than ``caught`` times the least; the best one.
+    """Return the models whose error in training is at most ``caught`` times the least one.
 
     What each has learned by heart differs: together they err .94 times as much as the best one
     alone in forecasts of 10 ticks on 13 systems, .93 times in those of 150, at worst 1.07 times.
     """
-    most = caught * min(one.error for one in led)
-    return [one.model for one in led if one.error <= most]
+    lost = _far_above([one.error for one in led], caught)
+    return [one.model for place, one in enumerate(led) if place not in lost]
+
+
+def _far_above(errors: Sequence[float], factor: float) -> list[int]:
+    """Return the places of errors that are more than so many times the least one."""
+    most = factor * min(errors)
+    return [place for place, error in enumerate(errors) if error > most]
 
 
 @dataclass(frozen=True)
